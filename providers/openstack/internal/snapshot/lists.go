@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,19 +35,30 @@ func (s *Snapshot) listBalancers(ctx context.Context) (*balancerList, error) {
 	return list, nil
 }
 
-// named returns the load balancers that have one of several names, oldest first.
-func (l *balancerList) named(names []string) []*client.LoadBalancerInfo {
+// where returns the load balancers that fit and are not being deleted, oldest first.
+func (l *balancerList) where(fits func(*client.LoadBalancerInfo) bool) []*client.LoadBalancerInfo {
 	var found []*client.LoadBalancerInfo
 	for _, lb := range l.byID {
-		if slices.Contains(names, lb.Name) {
+		if isThere(lb) && fits(lb) {
 			found = append(found, lb)
 		}
 	}
-	slices.SortFunc(found, func(a, b *client.LoadBalancerInfo) int {
-		return slices.Compare([]string{a.CreatedAt, a.ID}, []string{b.CreatedAt, b.ID})
+
+	return oldestFirst(found)
+}
+
+// isThere reports whether a load balancer is neither deleted nor about to be.
+func isThere(lb *client.LoadBalancerInfo) bool {
+	return !lb.Provisioning.IsDeleted() && lb.Provisioning != client.ProvisioningPendingDelete
+}
+
+// oldestFirst sorts load balancers, and returns them.
+func oldestFirst(all []*client.LoadBalancerInfo) []*client.LoadBalancerInfo {
+	slices.SortFunc(all, func(a, b *client.LoadBalancerInfo) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 
-	return found
+	return all
 }
 
 // partList has the parts of all load balancers, without their members.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -169,25 +170,46 @@ func (s *Snapshot) read(ctx context.Context) (allLists, error) {
 	return l, group.Wait()
 }
 
-// FindByName returns the load balancers that have one of several names, oldest first. If
-// the list of others has none, or has one that this process has written since, they are
-// those of a list that began after the call: there may be a new one.
-func (s *Snapshot) FindByName(ctx context.Context, names ...string) ([]*client.LoadBalancerInfo, error) {
+// FindByName returns the load balancers with the name of a Service, or with its legacy name,
+// oldest first, without those that are being deleted. If the list of others has none, or has
+// one that this process has written since, those with the name are listed after the call:
+// there may be a new one. None with a legacy name are new.
+func (s *Snapshot) FindByName(ctx context.Context, name, legacy string) ([]*client.LoadBalancerInfo, error) {
 	called := time.Now()
 	list, err := s.balancers.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := list.named(names)
+	isOf := func(lb *client.LoadBalancerInfo) bool { return lb.Name == name || lb.Name == legacy }
+	found := list.where(isOf)
 	changed := func(lb *client.LoadBalancerInfo) bool { return s.wroteSince(lb.ID, list.begun) }
-	if list.begun.Before(called) && (len(found) == 0 || slices.ContainsFunc(found, changed)) {
-		if list, err = s.balancers.GetWithin(ctx, time.Since(called)); err != nil {
-			return nil, err
+	if !list.begun.Before(called) || len(found) > 0 && !slices.ContainsFunc(found, changed) {
+		return found, nil
+	}
+	fresh, err := s.api.Octavia.ListLoadBalancers(ctx, client.LoadBalancerQuery{Name: name})
+	if err != nil {
+		return nil, fmt.Errorf("list load balancers: %w", err)
+	}
+	// Of the older list, only what has the legacy name counts.
+	found = slices.DeleteFunc(found, func(lb *client.LoadBalancerInfo) bool { return lb.Name == name })
+	for _, lb := range fresh {
+		if isThere(lb) {
+			found = append(found, lb)
 		}
-		found = list.named(names)
 	}
 
-	return found, nil
+	return oldestFirst(found), nil
+}
+
+// FindByTag returns the load balancers that have a tag, as the list of others has them, oldest
+// first, without those that are being deleted.
+func (s *Snapshot) FindByTag(ctx context.Context, tag string) ([]*client.LoadBalancerInfo, error) {
+	list, err := s.balancers.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return list.where(func(lb *client.LoadBalancerInfo) bool { return slices.Contains(lb.Tags, tag) }), nil
 }
 
 // Groups returns the security groups with a name. One that was created within

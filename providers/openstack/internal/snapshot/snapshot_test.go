@@ -192,7 +192,7 @@ func TestOtherProject(t *testing.T) {
 		if o := f.observed(id); o != nil {
 			t.Errorf("got %+v", o)
 		}
-		if found, err := f.FindByName(t.Context(), "other"); err != nil || len(found) > 0 {
+		if found, err := f.FindByName(t.Context(), "other", ""); err != nil || len(found) > 0 {
 			t.Errorf("got %v, %v", found, err)
 		}
 	})
@@ -390,11 +390,19 @@ func TestFindByName(t *testing.T) {
 		id := f.add("web")
 		f.add("other")
 		find("it was created since the list", 1, id)
+		requests := f.Requests("octavia.ListLoadBalancers")
+		if query := requests[len(requests)-1].Query; query.Get("name") != name {
+			f.t.Errorf("a list of all: %v", query)
+		}
+		time.Sleep(snapshot.DefaultMaxAge)
+		find("the list is read again", 1, id)
 		time.Sleep(time.Second)
 		find("it is in the list", 0, id)
 		f.Wrote(id)
 		time.Sleep(time.Second)
 		find("it may have another name by now", 1, id)
+		time.Sleep(snapshot.DefaultMaxAge)
+		find("the list is read again", 1, id)
 		time.Sleep(time.Second)
 		find("it has not", 0, id)
 		time.Sleep(snapshot.DefaultMaxAge)
@@ -403,6 +411,12 @@ func TestFindByName(t *testing.T) {
 		f.SetLoadBalancerStatus(id, "DELETED")
 		time.Sleep(snapshot.DefaultMaxAge)
 		find("it is deleted", 1, second)
+		f.SetLoadBalancerStatus(second, "PENDING_DELETE")
+		time.Sleep(snapshot.DefaultMaxAge)
+		find("it is being deleted", 1)
+		third := f.add("web")
+		time.Sleep(time.Second)
+		find("another one was created since the list", 1, third)
 	})
 }
 
