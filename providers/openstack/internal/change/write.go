@@ -41,19 +41,24 @@ func (e *Env) Create(ctx context.Context, send func(context.Context) (id string,
 	return id, e.settle(ctx, id)
 }
 
-// Delete sends the request that deletes a load balancer, as Write does, and waits until it
-// is gone. One that is gone already is no error.
+// Delete sends the request that deletes a load balancer, and waits until it is gone. One that
+// is gone already is no error. If others are changing it, the error is a [pending.ErrPending]:
+// it may be one then that must not be deleted, as one that another Service uses.
 func (e *Env) Delete(ctx context.Context, loadBalancer string, send func(context.Context) error) error {
-	err := e.send(ctx, loadBalancer, send)
-	if errors.Is(err, pending.ErrFailed) { // a deletion is what is left
-		err = send(ctx)
+	err := e.blockedBy(loadBalancer)
+	if errors.Is(err, pending.ErrGone) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, pending.ErrFailed) { // a deletion is what is left
+		return err
+	}
+	e.wrote(loadBalancer)
+	if err = send(ctx); isPending(err) || isPartPending(err) {
+		return e.block(loadBalancer, fmt.Errorf("%w: %w", pending.ErrPending, err))
 	}
 	if err == nil {
 		err = e.Waiter.Gone(ctx, loadBalancer)
 		e.wrote(loadBalancer)
-	}
-	if errors.Is(err, pending.ErrGone) {
-		return nil
 	}
 
 	return err
