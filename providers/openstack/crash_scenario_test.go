@@ -18,16 +18,16 @@ type scenario struct {
 	config  string
 	// first is what the Service has from the start, change what the user changes then.
 	first, change []func(*v1.Service)
-	// create means that there is no load balancer before, remove that it is deleted, and
-	// shared that it is that of another Service.
-	create, remove, shared bool
+	// create means that there is no load balancer before, remove that it is deleted, shared
+	// that it is that of another Service, and joins that it is so after the change.
+	create, remove, shared, joins bool
 	// nodes are how many Nodes there are in the operation, 2 by default as before; update
 	// is UpdateLoadBalancer.
 	nodes  int
 	update bool
 	// logins means that faults of logins are injected, too.
 	logins bool
-	// gap means that Octavia allows no change without one.
+	// gap means that Octavia allows no change without one, or that the address changes.
 	gap bool
 }
 
@@ -46,6 +46,9 @@ func (s scenario) edit(p *lbProcess) {
 	p.t.Helper()
 	for _, change := range s.change {
 		p.edit("web", change)
+	}
+	if s.joins {
+		p.share("web", "shop")
 	}
 }
 
@@ -90,6 +93,8 @@ func crashScenarios() map[string]scenario {
 		"delete part by part":  {remove: true, config: "cascade-delete = false\n" + monitors},
 		"delete and keep":      {remove: true, first: changes(annotated(request.AnnotationKeepFloatingIP, "true"))},
 		"leave":                {remove: true, shared: true, config: monitors},
+		"own instead":          {shared: true, gap: true, change: changes(unannotate)},
+		"shared instead":       {joins: true, gap: true, config: monitors},
 		"node joins":           {update: true, nodes: 3},
 		"node joins, a group":  {update: true, nodes: 3, config: managed},
 		"node joins, serially": {update: true, nodes: 3, config: serial},

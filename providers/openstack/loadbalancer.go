@@ -97,9 +97,12 @@ type loadBalancer struct {
 	prefixes prefixes
 	// stalled has since when load balancers cannot be changed.
 	stalled stalls
-	// unclear has when a load balancer was created for a Service, by its UID, perhaps
-	// without a clear result. seen has when a load balancer was last there, by its ID.
-	unclear, seen sync.Map
+	// requested has when a load balancer was requested for a Service, by its UID, the zero
+	// time if that was refused or it was found. seen has when a load balancer was last there,
+	// by its ID.
+	requested, seen sync.Map
+	// began is when the operations of this process began: another one made those before.
+	began time.Time
 	// patched has what was written to Services, which are synced again because of it.
 	patched patches
 	// created has the load balancers that were pending at the end of the sync that created
@@ -144,6 +147,7 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 func (l *loadBalancer) setClients(builder cloudprovider.ControllerClientBuilder) {
 	l.services.SetClients(builder)
 	l.publisher.builder = builder
+	l.began = time.Now()
 }
 
 // GetLoadBalancerName implements cloudprovider.LoadBalancer.
@@ -211,7 +215,7 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 func (l *loadBalancer) forget(svc *v1.Service) {
 	l.services.Forget(svc)
 	l.stalled.end(svc.UID)
-	l.unclear.Delete(svc.UID)
+	l.requested.Delete(svc.UID)
 	l.patched.drop(svc.UID)
 	l.created.drop(svc.UID)
 }
@@ -228,7 +232,9 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 		if err != nil {
 			return err
 		}
-		in := input{service: svc, names: r.Names, id: r.LoadBalancerID, request: r, nodes: nodes, create: create}
+		in := input{
+			service: svc, names: r.Names, id: r.LoadBalancerID, request: r, nodes: nodes, create: create, existing: request.ForDelete(svc, cluster),
+		}
 		run := &run{loadBalancer: l, input: in, warnings: warnings}
 		err = run.sync(ctx)
 		if noted, ok := errors.AsType[*notedError](err); ok {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/cloud-provider/api"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -18,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
 // unclearAge is for how long a load balancer may be missing in lists although it was
@@ -49,6 +48,11 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 	steps, err := r.diff(o, d)
 	if err != nil {
 		return err
+	}
+	if r.create && len(steps) > 0 {
+		if err := r.record(ctx, id); err != nil {
+			return err
+		}
 	}
 
 	return r.finish(ctx, o, d, steps)
@@ -97,7 +101,7 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, steps change.
 		return r.publish(ctx, o.info.ID, r.explain(o.info.ID, err))
 	}
 
-	return r.publish(ctx, o.info.ID, r.services.Incomplete(r.operation(), append(d.gaps(err), env.Gaps()...), err))
+	return r.publish(ctx, o.info.ID, r.incomplete(append(d.gaps(err), env.Gaps()...), err))
 }
 
 // addressOf returns the address to publish after a plan. A Service whose floating IP was
@@ -137,14 +141,9 @@ func isLasting(err error) bool {
 	})
 }
 
-// make creates the load balancer. One that was just created, perhaps without a clear result,
-// is found by its name: until lists must have it, no other one is made.
+// make creates the load balancer. That it is requested is recorded first, so that the next
+// process does not request another one before lists must have it.
 func (r *run) make(ctx context.Context, found *balancer) error {
-	if at, ok := r.unclear.Load(r.service.UID); ok {
-		if age := time.Since(at.(time.Time)); age < r.Tuning.unclear() {
-			return api.NewRetryError("it is not certain whether the load balancer was created", min(r.Tuning.unclear()-age, minRetryAfter))
-		}
-	}
 	o, err := r.observe(ctx, found)
 	if err != nil {
 		return err
@@ -157,6 +156,9 @@ func (r *run) make(ctx context.Context, found *balancer) error {
 		if o.group, err = r.observeGroup(ctx, r.Network, d.group); err != nil {
 			return err
 		}
+	}
+	if err := r.record(ctx, request.Requested); err != nil {
+		return err
 	}
 	r.warn(d.warnings...)
 	ref := plan.Ref{Key: octavia.KeyLoadBalancer}
@@ -174,22 +176,19 @@ func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) erro
 	err := r.apply(ctx, env, steps)
 	r.complete = true
 	id, unknown := env.IDs.Get(octavia.KeyLoadBalancer)
-	if unknown != nil {
-		if client.MayBeApplied(err) {
-			r.unclear.Store(r.service.UID, time.Now())
+	r.requested.Store(r.service.UID, time.Now())
+	if unknown != nil || errors.Is(err, octavia.ErrDiscarded) {
+		if !client.MayBeApplied(err) {
+			r.requested.Store(r.service.UID, time.Time{})
 		}
 
 		return err
 	}
-	r.unclear.Store(r.service.UID, time.Now())
 	r.seen.Store(id, time.Now())
 	r.lists.Wrote(id)
 	switch {
-	case errors.Is(err, pending.ErrFailed):
-		r.unclear.Delete(r.service.UID)
-		r.seen.Delete(id)
-
-		return fmt.Errorf("%w: %w", errDiscarded, err)
+	case errors.Is(err, pending.ErrFailed): // the next sync deletes it, unless it serves
+		return r.publish(ctx, id, fmt.Errorf("load balancer %s: %w", id, err))
 	case errors.Is(err, pending.ErrPending):
 		r.created.put(r.input, published(id, netip.Addr{}))
 
@@ -200,7 +199,7 @@ func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) erro
 		r.addr = netip.Addr{}
 	}
 
-	return r.publish(ctx, id, r.services.Incomplete(r.operation(), append(d.gaps(err), env.Gaps()...), err))
+	return r.publish(ctx, id, r.incomplete(append(d.gaps(err), env.Gaps()...), err))
 }
 
 // removeSurplus deletes other load balancers that were made for the Service: a creation

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -31,20 +32,19 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 		return nil, false, err
 	}
 	found.release()
-	gone := in.id
-	if found.info != nil {
-		gone = ""
-		used, err := l.isUsed(ctx, in, found)
-		if err != nil {
-			return nil, false, err
-		}
-		if used {
-			status, err := l.statusNow(ctx, in, found.info)
-
-			return status, err == nil, err
-		}
+	used, err := l.isUsed(ctx, in, found)
+	if err != nil {
+		return nil, false, err
 	}
-	left, err := floatingip.Leftover(ctx, l.Network, in.existing, gone)
+	if used {
+		status, err := l.statusNow(ctx, in, found.info)
+
+		return status, err == nil, err
+	}
+	if used, err := l.isAnyUsed(ctx, in, found.others); used || err != nil {
+		return &v1.LoadBalancerStatus{}, used, err
+	}
+	left, err := floatingip.Leftover(ctx, l.Network, in.existing, in.goneID(found))
 	if err != nil {
 		return nil, false, err
 	}
@@ -56,10 +56,23 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 	return &v1.LoadBalancerStatus{}, left != nil || group.Group != nil, nil
 }
 
+// goneID returns the ID of the load balancer that the Service has been published with, unless
+// it is the one that was found.
+func (in input) goneID(found *balancer) string {
+	if found.info != nil && found.info.ID == in.id {
+		return ""
+	}
+
+	return in.id
+}
+
 // isUsed reports whether a load balancer is that of the Service alone, or has a part of it.
 // One that other Services share keeps the name of its owner when that has left: the listeners
 // decide about one with nothing but the name.
 func (l *loadBalancer) isUsed(ctx context.Context, in input, found *balancer) (bool, error) {
+	if found.info == nil {
+		return false, nil
+	}
 	tagged := found.owner && request.UIDOf(found.info.Tags) == in.names.UID && found.facts.IsDeletable(in.names, nil)
 	if tagged || slices.Contains(found.info.Tags, in.names.LoadBalancer()) {
 		return true, nil
@@ -73,6 +86,23 @@ func (l *loadBalancer) isUsed(ctx context.Context, in input, found *balancer) (b
 	}
 
 	return len(octavia.DiffDelete(parts, in.names, found.owner)) > 0, nil
+}
+
+// isAnyUsed is isUsed for the load balancers that the Service may have parts in although it
+// does not use them any more.
+func (l *loadBalancer) isAnyUsed(ctx context.Context, in input, others []string) (bool, error) {
+	for _, id := range others {
+		found, err := l.former(ctx, in, id)
+		if err != nil {
+			return false, err
+		}
+		found.release()
+		if used, err := l.isUsed(ctx, in, found); used || err != nil {
+			return used, err
+		}
+	}
+
+	return false, nil
 }
 
 // isOurs reports whether a load balancer was made for the Service, and has nothing of another
@@ -137,6 +167,7 @@ func (l *loadBalancer) findGroup(ctx context.Context, in input) (*securitygroup.
 //  1. The load balancer, if nothing in it is of another Service, or else the parts of the
 //     Service. A deletion that Octavia refuses changes nothing.
 //  2. Its floating IP, unless it is to be kept, and its security group.
+//  3. What it has in load balancers that it used before.
 //
 // A load balancer that takes long to delete is not waited for: the service controller tries
 // again later.
@@ -151,14 +182,25 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 	if err != nil {
 		return err
 	}
-	defer found.release()
+	err = r.removeFound(ctx, found, group)
+	found.release()
+
+	return errors.Join(err, r.leaveOthers(ctx, found.others))
+}
+
+// removeFound deletes the load balancer that the Service uses, or what is left if there is
+// none. One that was made for the Service is the one that was requested last.
+func (r *run) removeFound(ctx context.Context, found *balancer, group *securitygroup.Observed) error {
 	if found.info == nil {
 		return r.removeLeftovers(ctx, group)
+	}
+	if found.owner {
+		r.requested.Store(r.service.UID, time.Time{})
 	}
 	if err := r.removeBalancer(ctx, found, group); err != nil {
 		return err
 	}
-	l.lists.Forget(found.info.ID)
+	r.lists.Forget(found.info.ID)
 
 	return r.removeSurplus(ctx, found)
 }
@@ -193,11 +235,17 @@ func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securi
 	if err != nil && !errors.Is(err, floatingip.ErrNoPort) {
 		return err
 	}
+	var left *client.FloatingIP
+	if floating == nil || floating.Address() != r.publishedAddress() { // that of one before it
+		if left, err = floatingip.Leftover(ctx, r.Network, r.existing, r.goneID(found)); err != nil {
+			return err
+		}
+	}
 	steps, err := r.deletion(ctx, found.info)
 	if err != nil {
 		return err
 	}
-	steps = slices.Concat(steps, floatingip.DiffDelete(floating, r.existing), securitygroup.DiffDelete(group))
+	steps = slices.Concat(steps, floatingip.DiffDelete(floating, r.existing), floatingip.DeleteLeftover(left), securitygroup.DiffDelete(group))
 	if err = r.apply(ctx, r.env(), steps); err == nil && found.info.Provisioning == client.ProvisioningPendingDelete {
 		return r.pending(found.info.ID)
 	}
@@ -225,7 +273,6 @@ func (r *run) deletion(ctx context.Context, info *client.LoadBalancerInfo) (chan
 		return nil, nil
 	}
 	r.seen.Delete(info.ID)
-	r.unclear.Delete(r.service.UID)
 	parts := &octavia.Observed{LoadBalancer: info}
 	cascade := r.Config.LoadBalancer.CascadeDelete
 	if !cascade {

@@ -40,6 +40,9 @@ var errNoNodes = apierr.Mark(apierr.ErrUnavailable, errors.New("the Nodes are no
 // come from another node of the database.
 var errJustThere = errors.New("it is missing, and was there less than a minute ago")
 
+// errDeleted means that a load balancer is listed as one that was deleted.
+var errDeleted = errors.New("it was deleted")
+
 // balancer is the load balancer of a Service, as it was found.
 type balancer struct {
 	// info is nil if there is none.
@@ -48,6 +51,10 @@ type balancer struct {
 	owner bool
 	// surplus are others that were made for the Service.
 	surplus []*client.LoadBalancerInfo
+	// others are the IDs of those that the Service may have parts in although it does not
+	// use them any more, and lost is one that certainly does not exist.
+	others []string
+	lost   string
 	// facts are what the verdicts about it depend on.
 	facts    certainty.LoadBalancer
 	warnings []service.Warning
@@ -80,19 +87,57 @@ func (e *notedError) Unwrap() error { return e.cause }
 //
 //	annotated, exists                              it
 //	annotated, 404, one has the name               that one
-//	annotated, 404, the Service had an address     none, if project and region are proven
+//	annotated, 404, the Service had it             none, if project and region are proven
+//	annotated, 404, the Service is deleted         the same
 //	annotated, 404                                 error
 //	annotated, any other response                  error
 //	not annotated                                  the one with the name, or none
+//
+// None is an error as long as one may have been requested that lists do not show yet.
 func (l *loadBalancer) find(ctx context.Context, in input) (*balancer, error) {
-	if in.id == "" {
-		return l.findUnknown(ctx, in)
-	}
-	free, err := l.balancers.Lock(ctx, in.id)
+	found, err := l.findOne(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	info, err := l.Octavia.GetLoadBalancer(ctx, in.id)
+	if found.info == nil {
+		err = l.checkRequested(in)
+	}
+	if err == nil {
+		found.others, err = l.othersOf(ctx, in, found)
+	}
+	if err != nil {
+		found.release()
+
+		return nil, err
+	}
+
+	return found, nil
+}
+
+// findOne is find without the other load balancers that the Service may have parts in.
+func (l *loadBalancer) findOne(ctx context.Context, in input) (*balancer, error) {
+	if in.id == "" {
+		return l.findUnknown(ctx, in)
+	}
+	found, err := l.get(ctx, in, in.id)
+	if certainty.ResponseOf(err) == certainty.NotFound {
+		return l.findLost(ctx, in)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("annotation %s: %w", request.AnnotationLoadBalancerID, err)
+	}
+
+	return found, nil
+}
+
+// get returns a load balancer, locked. The error is an apierr.ErrNotFound if Octavia has none
+// with this ID. One that was there a moment ago is any other error.
+func (l *loadBalancer) get(ctx context.Context, in input, id string) (*balancer, error) {
+	free, err := l.balancers.Lock(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info, err := l.Octavia.GetLoadBalancer(ctx, id)
 	if err == nil && !info.Provisioning.IsDeleted() {
 		found, err := l.take(ctx, in, info, free)
 		if err != nil {
@@ -102,14 +147,14 @@ func (l *loadBalancer) find(ctx context.Context, in input) (*balancer, error) {
 		return found, err
 	}
 	free()
-	if errors.Is(err, apierr.ErrDenied) && in.deletes && !in.hadAddress() {
-		return l.findByName(ctx, in) // the Service never had the load balancer of the annotation
+	if err == nil {
+		err = apierr.Mark(apierr.ErrNotFound, errDeleted)
 	}
-	if err != nil && certainty.ResponseOf(err) != certainty.NotFound {
-		return nil, fmt.Errorf("load balancer %s of annotation %s: %w", in.id, request.AnnotationLoadBalancerID, err)
+	if at, ok := l.seen.Load(id); ok && certainty.ResponseOf(err) == certainty.NotFound && time.Since(at.(time.Time)) < l.Tuning.unclear() {
+		return nil, api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, errJustThere), minRetryAfter)
 	}
 
-	return l.findLost(ctx, in)
+	return nil, fmt.Errorf("load balancer %s: %w", id, err)
 }
 
 // findUnknown returns the load balancer of a Service without the annotation.
@@ -152,18 +197,11 @@ func factsOf(info *client.LoadBalancerInfo, project string, annotated bool) cert
 // findLost looks for a load balancer that is not the one of the annotation, which Octavia
 // does not have.
 func (l *loadBalancer) findLost(ctx context.Context, in input) (*balancer, error) {
-	if at, ok := l.seen.Load(in.id); ok && time.Since(at.(time.Time)) < l.Tuning.unclear() {
-		return nil, api.NewRetryError(fmt.Sprintf("load balancer %s: %v", in.id, errJustThere), minRetryAfter)
-	}
 	found, err := l.findByName(ctx, in)
 	if err != nil || found.info != nil {
 		return found, err
 	}
-	if !in.hadAddress() {
-		if in.deletes {
-			return found, nil
-		}
-
+	if !in.deletes && !in.had(in.id) {
 		return nil, fmt.Errorf("load balancer %s of annotation %s: %w", in.id, request.AnnotationLoadBalancerID, errNoBalancer)
 	}
 	if err := l.confirmAbsent(ctx, in, certainty.NotFound); err != nil {
@@ -171,6 +209,7 @@ func (l *loadBalancer) findLost(ctx context.Context, in input) (*balancer, error
 	}
 	found.warnings = append(found.warnings, service.Warn(reasonLost,
 		"Load balancer %s no longer exists: the Service gets a new one, with another address unless that is configured", in.id))
+	found.lost = in.id
 
 	return found, nil
 }
@@ -226,7 +265,6 @@ func (l *loadBalancer) findByName(ctx context.Context, in input) (*balancer, err
 	if err != nil {
 		return nil, fmt.Errorf("find load balancer %s: %w", name, err)
 	}
-	rows = slices.DeleteFunc(slices.Clone(rows), isGoing)
 	current, old := lists.Split(rows, func(row *client.LoadBalancerInfo) bool { return row.Name == name })
 	for _, candidates := range [][]*client.LoadBalancerInfo{current, old} {
 		found, err := l.choose(ctx, in, project, candidates)
@@ -249,6 +287,9 @@ func (l *loadBalancer) lockNow(ctx context.Context, found *balancer) (*balancer,
 		return nil, err
 	}
 	info, err := l.Octavia.GetLoadBalancer(ctx, found.info.ID)
+	if err == nil && info.Provisioning.IsDeleted() {
+		err = errDeleted
+	}
 	if err != nil {
 		free()
 
@@ -257,11 +298,6 @@ func (l *loadBalancer) lockNow(ctx context.Context, found *balancer) (*balancer,
 	found.info, found.facts, found.free = info, factsOf(info, found.facts.Pinned, false), free
 
 	return found, nil
-}
-
-// isGoing reports whether a load balancer is deleted, or about to be.
-func isGoing(info *client.LoadBalancerInfo) bool {
-	return info.Provisioning.IsDeleted() || info.Provisioning == client.ProvisioningPendingDelete
 }
 
 // choose returns the load balancer of the Service among those with its name, nil if there

@@ -132,12 +132,12 @@ func TestLoadBalancerAnnotated(t *testing.T) {
 	subnet := b.AddSubnet(openstack.SubnetSpec{Network: lan, CIDR: "10.1.0.0/24"})
 	foreign := b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Project: openstack.ProjectOther, Subnet: subnet})
 	cases := map[string]struct {
-		id   string
-		want error
+		id            string
+		want, deleted error
 	}{
-		"OtherProject": {foreign, apierr.ErrDenied},
-		"None":         {"00000000-0000-4000-8000-000000000000", apierr.ErrInvalid},
-		"NoID":         {"web", apierr.ErrInvalid},
+		"OtherProject": {foreign, apierr.ErrDenied, apierr.ErrDenied},
+		"None":         {"00000000-0000-4000-8000-000000000000", apierr.ErrInvalid, nil},
+		"NoID":         {"web", apierr.ErrInvalid, nil},
 	}
 	for name, tc := range cases {
 		svc := b.create(web(annotate(request.AnnotationLoadBalancerID, tc.id), func(svc *v1.Service) { svc.Name = "web-" + strings.ToLower(name) }))
@@ -145,8 +145,8 @@ func TestLoadBalancerAnnotated(t *testing.T) {
 			if err := b.sync(svc); !errors.Is(err, tc.want) {
 				t.Errorf("%s: %v, want %v", name, err, tc.want)
 			}
-			if err := b.remove(svc); err != nil {
-				t.Errorf("%s: a Service that never had a load balancer is deleted: %v", name, err)
+			if err := b.remove(svc); !errors.Is(err, tc.deleted) || (err == nil) != (tc.deleted == nil) {
+				t.Errorf("%s: deletion: %v, want %v", name, err, tc.deleted)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ type input struct {
 	id string
 	// request is nil if the Service is deleted.
 	request *request.Request
-	// existing is what finds the resources of a Service that is deleted.
+	// existing is what finds the resources of the Service, valid or not.
 	existing request.Existing
 	nodes    []*v1.Node
 	// create is whether a missing load balancer is created, deletes whether the Service is
@@ -56,6 +56,24 @@ func (in input) publishedAddress() netip.Addr {
 // hadAddress reports whether the Service had a load balancer before.
 func (in input) hadAddress() bool {
 	return request.AnnotationLoadBalancerAddress.Value(in.service) != "" || len(in.service.Status.LoadBalancer.Ingress) > 0
+}
+
+// had reports whether the Service had parts in a load balancer: that is recorded, or else it
+// had an address. An ID without either is that of the user.
+func (in input) had(id string) bool {
+	if recorded := in.existing.Recorded; len(recorded) > 0 {
+		return slices.Contains(recorded, id)
+	}
+
+	return in.hadAddress()
+}
+
+// moves reports whether the record has another load balancer than the annotation: the Service
+// is on the way from one to another.
+func (in input) moves() bool {
+	recorded := in.existing.Recorded
+
+	return len(recorded) > 0 && !slices.Equal(recorded, []string{in.id})
 }
 
 // isPublished reports whether an address is that of the annotation, or in the status.

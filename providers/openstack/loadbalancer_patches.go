@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
@@ -86,7 +85,7 @@ func (p *patches) drop(uid types.UID) {
 // isOwnPatch reports whether the Service is synced because its annotations were just
 // written, and its load balancer is ACTIVE, which is all that is read then.
 func (r *run) isOwnPatch(ctx context.Context) (bool, error) {
-	if !r.patched.take(r.input) {
+	if !r.patched.take(r.input) || r.moves() {
 		return false, nil
 	}
 	info, err := r.Octavia.GetLoadBalancer(ctx, r.id)
@@ -99,17 +98,4 @@ func (r *run) isOwnPatch(ctx context.Context) (bool, error) {
 	r.addr = r.publishedAddress()
 
 	return r.addr.IsValid(), nil
-}
-
-// withoutBalancer are the annotations of a Service whose load balancer was discarded.
-func withoutBalancer() map[annotation.Name]string {
-	return map[annotation.Name]string{request.AnnotationLoadBalancerID: ""}
-}
-
-// withoutAnnotation returns a copy of a Service.
-func withoutAnnotation(svc *v1.Service, name annotation.Name) *v1.Service {
-	svc = svc.DeepCopy()
-	delete(svc.Annotations, string(name))
-
-	return svc
 }

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
@@ -32,8 +31,9 @@ type publisher struct {
 }
 
 // annotate sets annotations of a Service, and removes those with an empty value. It makes
-// no call if the Service has them. A Service that was deleted, or replaced by one of the
-// same name, is left alone.
+// no call if the Service has them. For a Service that was deleted, the error is that of the
+// Kubernetes API that it is not found, and for one that was replaced by one of the same name,
+// that there is a conflict.
 func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[annotation.Name]string) error {
 	changes := map[string]*string{}
 	for name, value := range values {
@@ -56,7 +56,7 @@ func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[an
 		return fmt.Errorf("make the client that writes annotations: %w", err)
 	}
 	_, err = client.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource)
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil {
 		return fmt.Errorf("write annotations: %w", err)
 	}
 

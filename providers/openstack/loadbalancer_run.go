@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
@@ -23,8 +26,8 @@ import (
 var (
 	// errMissing means that there is no load balancer to update.
 	errMissing = apierr.Mark(apierr.ErrNotFound, errors.New("the load balancer of the Service does not exist"))
-	// errDiscarded means that a load balancer that never worked was deleted.
-	errDiscarded = errors.New("the load balancer could not be created and was deleted: its provisioning status was ERROR")
+	// errGoing means that the load balancer is being deleted, by others than this sync.
+	errGoing = apierr.Mark(apierr.ErrConflict, errors.New("it is being deleted"))
 )
 
 // run is one call of EnsureLoadBalancer or UpdateLoadBalancer.
@@ -36,6 +39,10 @@ type run struct {
 	warnings []service.Warning
 	// complete means that these are all: the sync did not end early.
 	complete bool
+	// current is the ID of the load balancer to publish, empty before there is one, and others
+	// are those of [balancer].
+	current string
+	others  []string
 	// addr is the address to publish, the zero Addr as long as it is not known.
 	addr netip.Addr
 }
@@ -50,12 +57,22 @@ func (r *run) sync(ctx context.Context) error {
 	if done, err := r.syncFromLists(ctx); done || err != nil {
 		return err
 	}
+	if err := r.syncFound(ctx); err != nil {
+		return err
+	}
+
+	return r.leave(ctx)
+}
+
+// syncFound is sync with reads of the load balancer alone.
+func (r *run) syncFound(ctx context.Context) error {
 	found, err := r.find(ctx, r.input)
 	if err != nil {
 		return err
 	}
 	defer found.release()
 	r.warn(found.warnings...)
+	r.others = found.others
 	switch {
 	case found.info == nil && !r.create:
 		return errMissing
@@ -77,7 +94,7 @@ func (r *run) sync(ctx context.Context) error {
 //	ACTIVE                              it can
 //	ERROR, and it has never served      it is deleted, and created again
 //	ERROR                               everything stays as it is, it may serve
-//	pending                             it is looked at again later
+//	pending, being deleted              it is looked at again later
 //
 // Octavia lets no user change or repair a load balancer in ERROR, or end a change:
 // https://docs.openstack.org/api-ref/load-balancer/v2/#provisioning-status-codes.
@@ -97,7 +114,9 @@ func (r *run) checkUsable(ctx context.Context, found *balancer) error {
 		}
 
 		return r.failed(found.info.ID)
-	case client.ProvisioningDeleted, client.ProvisioningPendingCreate, client.ProvisioningPendingUpdate, client.ProvisioningPendingDelete:
+	case client.ProvisioningDeleted, client.ProvisioningPendingDelete:
+		return r.waits(found.info.ID, errGoing)
+	case client.ProvisioningPendingCreate, client.ProvisioningPendingUpdate:
 	}
 
 	return r.pending(found.info.ID)
@@ -109,7 +128,7 @@ func (r *run) checkUsable(ctx context.Context, found *balancer) error {
 func (r *run) neverWorked(ctx context.Context, found *balancer) (bool, error) {
 	info := found.info
 	own := request.UIDOf(info.Tags) == r.names.UID && found.facts.IsDeletable(r.names, nil)
-	isNew := !r.hadAddress() || r.id != "" && r.id != info.ID
+	isNew := !r.hadAddress() || r.id != "" && r.id != info.ID || len(r.others) > 0
 	if !r.create || !found.owner || !own || !isNew || isServing(info) || r.isPublished(info.VIPAddress) {
 		return false, nil
 	}
@@ -138,22 +157,23 @@ const (
 )
 
 // discard deletes a load balancer that never became ACTIVE. The annotation goes first: a
-// load balancer is found by its name, and one of the annotation that does not exist is an
-// error.
+// load balancer is found by its name.
 func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error {
-	if err := r.publisher.annotate(ctx, r.service, withoutBalancer()); err != nil {
+	values := r.recordOf(append([]string{request.Requested}, r.others...))
+	values[request.AnnotationLoadBalancerID] = ""
+	if err := r.publisher.annotate(ctx, r.service, values); err != nil {
 		return err
 	}
-	r.service = withoutAnnotation(r.service, request.AnnotationLoadBalancerID)
 	steps, err := r.deletion(ctx, info)
 	if err != nil {
 		return err
 	}
+	r.requested.Store(r.service.UID, time.Time{})
 	if err := r.apply(ctx, r.env(), steps); err != nil {
-		return fmt.Errorf("%w: %w", errDiscarded, err)
+		return fmt.Errorf("delete load balancer %s, whose creation has failed: %w", info.ID, err)
 	}
 
-	return fmt.Errorf("load balancer %s: %w", info.ID, errDiscarded)
+	return fmt.Errorf("load balancer %s: %w", info.ID, octavia.ErrDiscarded)
 }
 
 // failed is the error about a load balancer in ERROR.
@@ -167,7 +187,11 @@ func (r *run) failed(id string) error {
 }
 
 // pending is the error about a load balancer that is being changed.
-func (r *run) pending(id string) error {
+func (r *run) pending(id string) error { return r.waits(id, pending.ErrPending) }
+
+// waits is the error about a load balancer that cannot be changed before others have ended
+// what they do with it.
+func (r *run) waits(id string, reason error) error {
 	elapsed, again := r.stalled.lasts(r.service.UID, "pending "+id)
 	if elapsed >= pendingLimit {
 		r.warn(service.Warn(change.ReasonPending, "Load balancer %s has been pending for more than %s, and nothing can be changed meanwhile. "+
@@ -175,7 +199,7 @@ func (r *run) pending(id string) error {
 	}
 	r.addr = r.publishedAddress()
 
-	return api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, pending.ErrPending), again)
+	return api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, reason), again)
 }
 
 // env returns what the steps of a plan are applied with.
@@ -214,8 +238,15 @@ const publishLimit = 15 * time.Second
 func (r *run) publish(ctx context.Context, id string, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
 	defer cancel()
+	r.current = id
 	values := published(id, r.addr)
+	if len(r.existing.Recorded) > 0 || !r.hadAddress() { // the address proves that it was not the user's, too
+		maps.Copy(values, r.recordOf(append([]string{id}, r.others...)))
+	}
 	failure := r.publisher.annotate(ctx, r.service, values)
+	if apierrors.IsNotFound(failure) || apierrors.IsConflict(failure) {
+		failure = nil // the Service was deleted, or replaced by one of the same name
+	}
 	if err == nil && failure == nil {
 		r.patched.put(r.input, values)
 	}

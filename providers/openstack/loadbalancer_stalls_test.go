@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
@@ -76,14 +77,14 @@ func TestAnnotate(t *testing.T) {
 	if before := writes(); before != 1 || set(wanted) == nil || writes() != before {
 		t.Errorf("%d writes of the same", writes())
 	}
-	now := set(withoutBalancer())
+	now := set(map[annotation.Name]string{request.AnnotationLoadBalancerID: ""})
 	if _, ok := now.Annotations[string(request.AnnotationLoadBalancerID)]; ok {
 		t.Errorf("annotations: %v", now.Annotations)
 	}
 	if err := kube.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.annotate(t.Context(), now, wanted); err != nil {
+	if err := p.annotate(t.Context(), now, wanted); !apierrors.IsNotFound(err) {
 		t.Errorf("a Service that was deleted: %v", err)
 	}
 }

@@ -14,8 +14,17 @@ import (
 // its VIP or its floating IP, nil without one. It costs one call if there are several, and the
 // address is no VIP.
 func (l *loadBalancer) serving(ctx context.Context, in input, rows []*client.LoadBalancerInfo) (*client.LoadBalancerInfo, error) {
+	if len(rows) < 2 {
+		return nil, nil
+	}
+
+	return l.withAddress(ctx, in, rows)
+}
+
+// withAddress returns the load balancer that has the address of the Service, nil without one.
+func (l *loadBalancer) withAddress(ctx context.Context, in input, rows []*client.LoadBalancerInfo) (*client.LoadBalancerInfo, error) {
 	addr := in.publishedAddress()
-	if len(rows) < 2 || !addr.IsValid() {
+	if len(rows) == 0 || !addr.IsValid() {
 		return nil, nil
 	}
 	if at := slices.IndexFunc(rows, func(row *client.LoadBalancerInfo) bool { return hasVIP(row, addr) }); at >= 0 {

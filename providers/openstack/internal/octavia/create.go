@@ -20,6 +20,9 @@ import (
 // keep the port of the VIP.
 const maxCreations = 2
 
+// ErrDiscarded means that a load balancer that never became ACTIVE was deleted.
+var ErrDiscarded = errors.New("it could not be created and was deleted: its provisioning status was ERROR")
+
 // Create returns the step that creates a load balancer with all its parts, and stores its
 // ID under [KeyLoadBalancer]. It waits until the load balancer is ACTIVE.
 //
@@ -31,7 +34,7 @@ const maxCreations = 2
 //	                              one: what is refused costs itself
 //
 // A creation that may have been carried out is not repeated: the next run finds the load
-// balancer by its name. One that ends in ERROR is deleted, since it never served.
+// balancer by its name. One that never becomes ACTIVE is deleted, which is an [ErrDiscarded].
 func Create(d *Desired) change.Step {
 	return plan.NewStep(kindCreateLoadBalancer, d.createText(), func(ctx context.Context, env *change.Env) error {
 		c := &creation{desired: *d, env: env}
@@ -150,19 +153,19 @@ func (c *creation) post(ctx context.Context, listeners []client.ListenerCreate) 
 		return made.ID, nil
 	})
 	if errors.Is(err, pending.ErrFailed) {
-		return errors.Join(err, c.remove(ctx, id, len(listeners) > 0))
+		return c.discard(ctx, id, len(listeners) > 0, err)
 	}
 
 	return err
 }
 
-// remove deletes a load balancer whose creation has failed.
-func (c *creation) remove(ctx context.Context, id string, cascade bool) error {
+// discard deletes a load balancer whose creation has failed.
+func (c *creation) discard(ctx context.Context, id string, cascade bool, cause error) error {
 	if err := c.env.Octavia.DeleteLoadBalancer(ctx, id, cascade); err != nil {
-		return fmt.Errorf("delete the load balancer, whose creation has failed: %w", err)
+		return errors.Join(cause, fmt.Errorf("delete load balancer %s, whose creation has failed: %w", id, err))
 	}
 
-	return nil
+	return fmt.Errorf("load balancer %s: %w: %w", id, ErrDiscarded, cause)
 }
 
 // parts returns the listeners with their pools in the request for all of it.

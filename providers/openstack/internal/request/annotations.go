@@ -136,6 +136,15 @@ const (
 	// Default: set by the controller
 	// Applies to: all load balancers
 	AnnotationLoadBalancerAddress annotation.Name = annotationPrefix + "load-balancer-address"
+
+	// AnnotationLoadBalancers is set by the controller, to the UID of the Service and the
+	// IDs of the load balancers that have parts of it. If it is removed, a load balancer
+	// that the Service leaves may keep parts of it.
+	//
+	// Type: UID and IDs
+	// Default: set by the controller
+	// Applies to: all load balancers
+	AnnotationLoadBalancers annotation.Name = "multicloud-ccm.io/load-balancers"
 )
 
 // Protocols. They apply to TCP ports only.

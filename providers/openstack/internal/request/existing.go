@@ -6,7 +6,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 )
 
-// Existing is what finds and deletes the load balancer of a Service. It is there for
+// Existing is what finds the load balancers of a Service, and deletes them. It is there for
 // every Service, valid or not.
 type Existing struct {
 	Names Names
@@ -15,13 +15,15 @@ type Existing struct {
 	LoadBalancerID string
 	// Published is the address that an earlier sync wrote into the annotation.
 	Published string
+	// Recorded are the load balancers that the Service may have parts in, see [RecordOf].
+	Recorded []string
 	// KeepFloatingIP detaches the floating IP instead of deleting it.
 	KeepFloatingIP bool
 }
 
 // ForDelete returns what finds and deletes the load balancer of a Service.
 func ForDelete(svc *v1.Service, cluster string) Existing {
-	existing := Existing{Names: NewNames(cluster, svc), Published: AnnotationLoadBalancerAddress.Value(svc)}
+	existing := Existing{Names: NewNames(cluster, svc), Published: AnnotationLoadBalancerAddress.Value(svc), Recorded: RecordOf(svc)}
 	if id := AnnotationLoadBalancerID.Value(svc); uuid.MatchString(id) {
 		existing.LoadBalancerID = id
 	}

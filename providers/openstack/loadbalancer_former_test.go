@@ -1,0 +1,514 @@
+package openstack
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// missing is the ID of no load balancer.
+const missing = "99999999-9999-4999-8999-999999999999"
+
+// behind has all reads show the state before the next write from now on.
+func (b *balanced) behind() {
+	b.SetStaleReads(openstack.StaleReads{Every: 1, Reads: 1 << 20})
+}
+
+// current has all reads show the present state.
+func (b *balanced) current() { b.SetStaleReads(openstack.StaleReads{}) }
+
+// inSteps repeats a sync as the service controller does, which must end without an error.
+func (b *balanced) inSteps(svc *v1.Service) *v1.Service {
+	b.t.Helper()
+	var err error
+	for range 5 {
+		if err = b.sync(svc); err == nil {
+			return b.ensure(svc)
+		}
+	}
+	b.t.Fatalf("sync %s: %v", svc.Name, err)
+
+	return nil
+}
+
+// removed repeats the deletion until it has ended, and fails the test if it does not.
+func (b *balanced) removed(svc *v1.Service) {
+	b.t.Helper()
+	b.eventually("remove "+svc.Name, func() error { return b.remove(svc) })
+}
+
+// unannotate removes the annotation with the ID.
+func unannotate(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationLoadBalancerID)) }
+
+// TestLoadBalancerRequestedOnce (OS-LB-4): after a creation without a clear result, no other
+// load balancer is requested and no Service is deleted while lists may not show it, also by
+// the next process and if the annotation has the ID of one that was lost.
+func TestLoadBalancerRequestedOnce(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason                  string
+		lost, restarts, deletes bool
+	}{
+		"New":            {reason: "the first load balancer"},
+		"NewRestarted":   {reason: "the next process does not know of the request", restarts: true},
+		"Lost":           {reason: "the annotation has another ID", lost: true},
+		"LostRestarted":  {reason: "both", lost: true, restarts: true},
+		"Deleted":        {reason: "it would be left", deletes: true},
+		"DeletedRestart": {reason: "it would be left", restarts: true, deletes: true},
+		"DeletedLost":    {reason: "it would be left", lost: true, deletes: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+				svc := b.create(web())
+				if tc.lost {
+					svc = b.ensure(svc)
+					b.DeleteLoadBalancer(b.balancerOf(svc).ID)
+					time.Sleep(2 * unclearAge)
+				}
+				b.behind()
+				b.Interceptor().Reset()
+				b.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.First(1), openstack.ProxyAfter(http.StatusGatewayTimeout))
+				if err := b.sync(svc); err == nil {
+					t.Errorf("%s: the response is lost", tc.reason)
+				}
+				if tc.restarts {
+					b.start("")
+				}
+				operate := b.sync
+				if tc.deletes {
+					operate = b.remove
+				}
+				for range 3 {
+					if err := operate(svc); err == nil {
+						t.Errorf("%s: it is not certain that there is none", tc.reason)
+					}
+					time.Sleep(5 * time.Second)
+				}
+				b.current()
+				b.eventually(tc.reason, func() error { return operate(svc) })
+				if n := b.Interceptor().Count("octavia.CreateLoadBalancer"); n != 1 {
+					t.Errorf("%s: %d requests", tc.reason, n)
+				}
+				if !tc.deletes {
+					b.serves(b.address(svc), 80, b.nodes...)
+					b.removed(svc)
+				}
+				b.nothingLeft()
+			})
+		})
+	}
+}
+
+// TestLoadBalancerRefusedOnce (OS-LB-4): a creation that was refused is repeated at once.
+func TestLoadBalancerRefusedOnce(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	b.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.First(1), openstack.Denied())
+	svc := b.create(web())
+	if err := b.sync(svc); !errors.Is(err, apierr.ErrDenied) {
+		t.Errorf("sync: %v", err)
+	}
+	b.ensure(svc)
+}
+
+// TestLoadBalancerLostEarly (OS-LB-3): a load balancer that was deleted outside before it had
+// an address is replaced, as any other one that the controller has made.
+func TestLoadBalancerLostEarly(t *testing.T) {
+	t.Parallel()
+	for name, deletes := range map[string]bool{"Synced": false, "Deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+				b.HoldPending("", true)
+				svc := b.create(web())
+				_ = b.sync(svc)
+				lost := b.balancerOf(svc).ID
+				b.HoldPending("", false)
+				b.DeleteLoadBalancer(lost)
+				time.Sleep(2 * unclearAge)
+				b.SetCell("", "cell1", openstack.CellUnknown) // as in another project
+				b.start("")
+				operate := b.sync
+				if deletes {
+					operate = b.remove
+				}
+				b.untouched("no server of a Node is found", func() {
+					if err := operate(svc); !errors.Is(err, certainty.ErrUnprovenProject) {
+						t.Errorf("unproven: %v", err)
+					}
+				})
+				b.SetCell("", "cell1", openstack.CellUp)
+				b.start("")
+				b.eventually("proven", func() error { return operate(svc) })
+				if !deletes {
+					b.serves(b.address(svc), 80, b.nodes...)
+					if events := b.recorded(); b.balancerOf(svc).ID == lost || !wrote(events, string(reasonLost)) {
+						t.Errorf("events: %v", events)
+					}
+					b.removed(svc)
+				}
+				b.nothingLeft()
+			})
+		})
+	}
+}
+
+// TestLoadBalancerNeverHad (OS-LB-3): the ID of a load balancer that does not exist and that
+// the Service never had is an error, also if it had another one, which serves on.
+func TestLoadBalancerNeverHad(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	owner := b.ensure(b.create(web()))
+	sharer := b.ensure(b.sharing(owner))
+	b.change(sharer, annotated(request.AnnotationLoadBalancerID, missing))
+	b.untouched("a mistake", func() {
+		if err := b.sync(sharer); !errors.Is(err, errNoBalancer) {
+			t.Errorf("sync: %v", err)
+		}
+	})
+	b.serves(b.address(sharer), 8080, b.nodes...)
+	if err := b.remove(sharer); err != nil {
+		t.Errorf("remove: %v", err)
+	}
+	b.serves(b.address(owner), 8080)
+}
+
+// TestLoadBalancerLeft (OS-LB-29): a Service that gets another load balancer has nothing in
+// the former one, which is deleted if it was made for it. Until then the former one serves.
+func TestLoadBalancerLeft(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		// shares means that the Service shares the load balancer of another one at first, and
+		// joins that it shares the one of a third Service then, or else has its own.
+		shares, joins bool
+		edit          func(b *balanced, svc, third *v1.Service)
+	}{
+		"Removed": {"shared, then its own", true, false, func(*balanced, *v1.Service, *v1.Service) {}},
+		"Changed": {"shared, then another one", true, true, func(*balanced, *v1.Service, *v1.Service) {}},
+		"Own":     {"its own, then a shared one", false, true, func(*balanced, *v1.Service, *v1.Service) {}},
+		"Upstream": {"the upstream controller has left no record", true, false, func(b *balanced, svc, _ *v1.Service) {
+			b.change(svc, func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationLoadBalancers)) })
+		}},
+		"UpstreamChanged": {"the same with another one", true, true, func(b *balanced, svc, _ *v1.Service) {
+			b.change(svc, func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationLoadBalancers)) })
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			first := b.ensure(b.create(web()))
+			third := b.ensure(b.create(web(kubetest.ServiceUID(thirdUID), func(svc *v1.Service) { svc.Name = "third" })))
+			svc := b.create(apiService())
+			if tc.shares {
+				b.change(svc, annotated(request.AnnotationLoadBalancerID, b.balancerOf(first).ID))
+			}
+			svc = b.ensure(svc)
+			former, before := b.balancerOf(svc).ID, b.address(svc)
+			tc.edit(b, svc, third)
+			b.start("")
+			b.change(svc, func(svc *v1.Service) {
+				unannotate(svc)
+				if tc.joins {
+					annotated(request.AnnotationLoadBalancerID, b.balancerOf(third).ID)(svc)
+				}
+			})
+			if err := b.sync(svc); again(err) == 0 {
+				t.Errorf("%s: the address is published first: %v", tc.reason, err)
+			}
+			b.serves(before, 8080, b.nodes...)
+			b.serves(b.address(svc), 8080, b.nodes...)
+			svc = b.inSteps(svc)
+			if events := b.recorded(); count(events, string(reasonLeft)) != 1 {
+				t.Errorf("%s: events %v", tc.reason, events)
+			}
+			if now := b.balancerOf(svc); now.ID == former || tc.joins != (now.ID == b.balancerOf(third).ID) {
+				t.Errorf("%s: load balancer %s", tc.reason, now.Name)
+			}
+			b.serves(b.address(svc), 8080, b.nodes...)
+			b.serves(before, 8080)
+			if tc.shares {
+				b.serves(before, 80, b.nodes...)
+				if lb := b.LoadBalancer(former); slices.Contains(lb.Tags, apiName) || len(lb.Listeners) != 2 || len(lb.Pools) != 2 {
+					t.Errorf("%s: left is %+v", tc.reason, lb)
+				}
+			}
+			b.untouched("nothing has changed", func() { b.ensure(svc) })
+			for _, svc := range []*v1.Service{svc, first, third} {
+				b.removed(svc)
+			}
+			b.nothingLeft()
+		})
+	}
+}
+
+const thirdUID = "55555555-5555-4555-8555-555555555555"
+
+// TestLoadBalancerLeftLater (OS-LB-29): a Service that is deleted, or whose annotation changes
+// again, before it has left a load balancer leaves nothing there.
+func TestLoadBalancerLeftLater(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		// then is what happens while Octavia refuses to change the former load balancer.
+		then func(b *balanced, svc, first *v1.Service)
+	}{
+		"Again":   {"it is repeated", func(*balanced, *v1.Service, *v1.Service) {}},
+		"Restart": {"by the next process", func(b *balanced, _, _ *v1.Service) { b.start("") }},
+		"Deleted": {"the deletion ends it", func(b *balanced, svc, _ *v1.Service) {
+			if !b.exists(svc) || b.remove(svc) == nil {
+				b.t.Error("something is left")
+			}
+		}},
+		"Back": {"the user changes it back", func(b *balanced, svc, first *v1.Service) {
+			b.change(svc, annotated(request.AnnotationLoadBalancerID, b.balancerOf(first).ID))
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			first := b.ensure(b.create(web()))
+			svc := b.ensure(b.sharing(first))
+			b.change(svc, unannotate)
+			b.Interceptor().Inject("octavia.DeleteListener", simserver.Always(), openstack.Error(500, "", "not now"))
+			for range 3 {
+				if err := b.sync(svc); err == nil {
+					t.Errorf("%s: it has not left yet", tc.reason)
+				}
+			}
+			tc.then(b, svc, first)
+			b.Interceptor().Clear()
+			if name != "Deleted" {
+				svc = b.inSteps(svc)
+				b.serves(b.address(svc), 8080, b.nodes...)
+				if all := len(b.LoadBalancers()); (name == "Back") != (all == 1) {
+					t.Errorf("%s: %d load balancers", tc.reason, all)
+				}
+			}
+			b.removed(svc)
+			b.serves(b.address(first), 8080)
+			b.serves(b.address(first), 80, b.nodes...)
+			b.removed(first)
+			b.nothingLeft()
+		})
+	}
+}
+
+// TestLoadBalancerLeftForeign (OS-LB-2, OS-LB-29): neither the record of a copy of the Service
+// nor the tag of a Service with the same name has anything removed.
+func TestLoadBalancerLeftForeign(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	first := b.ensure(b.create(web()))
+	svc := b.ensure(b.sharing(first))
+	address := b.address(svc)
+	b.kube = kubetest.NewClientset(b.objects()...)
+	b.start("")
+	record := svc.Annotations[string(request.AnnotationLoadBalancers)]
+	if !strings.HasPrefix(record, apiUID+" ") {
+		t.Errorf("record %q", record)
+	}
+	twin := b.create(apiService(kubetest.ServiceUID(thirdUID), annotate(request.AnnotationLoadBalancers, record)))
+	b.ensure(twin)
+	b.serves(address, 8080, b.nodes...)
+	b.removed(twin)
+	b.serves(address, 8080, b.nodes...)
+}
+
+// TestLoadBalancerDeletionDoubt (OS-LB-3): a Service without an address is deleted only if it
+// is certain that it has nothing in the load balancer of the annotation.
+func TestLoadBalancerDeletionDoubt(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		fault  simserver.Fault
+		want   error
+	}{
+		"Proxy":  {"a 404 of a proxy proves nothing", openstack.Proxy(http.StatusNotFound, ""), apierr.ErrUnavailable},
+		"Denied": {"it may be there", openstack.Denied(), apierr.ErrDenied},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			owner := b.ensure(b.create(web()))
+			svc := b.ensure(b.sharing(owner))
+			b.unpublish(svc)
+			b.start("")
+			b.Interceptor().Inject("octavia.ShowLoadBalancer", simserver.Always(), tc.fault)
+			b.untouched(tc.reason, func() {
+				if err := b.remove(svc); !errors.Is(err, tc.want) {
+					t.Errorf("%s: %v", tc.reason, err)
+				}
+			})
+			b.Interceptor().Clear()
+			b.removed(svc)
+			b.removed(owner)
+			b.nothingLeft()
+		})
+	}
+}
+
+// TestLoadBalancerDeletedByName (OS-LB-3): a Service whose annotation has a wrong ID is deleted
+// with the load balancer that has its name.
+func TestLoadBalancerDeletedByName(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: []string{webName, "multicloud-ccm.io/service-uid=" + webUID}})
+	b.removed(b.create(web(annotate(request.AnnotationLoadBalancerID, missing))))
+	if all := b.LoadBalancers(); len(all) > 0 {
+		t.Errorf("left is %v", all)
+	}
+}
+
+// TestLoadBalancerFailedParts (OS-LB-4): the error about a load balancer that fails after it
+// was ACTIVE, or that cannot be deleted, is not that it was deleted.
+func TestLoadBalancerFailedParts(t *testing.T) {
+	t.Parallel()
+	const serial = "[LoadBalancer]\nprovider-requires-serial-api-calls = true\n"
+	b := balance(t, serial)
+	b.Interceptor().Inject("octavia.CreateListener", simserver.First(1), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		b.SetLoadBalancerStatus(b.LoadBalancers()[0].ID, "ERROR")
+		apply.ServeHTTP(w, r)
+	})
+	svc := b.create(web())
+	if err := b.sync(svc); !errors.Is(err, pending.ErrFailed) || errors.Is(err, octavia.ErrDiscarded) || strings.Contains(err.Error(), "deleted") {
+		t.Errorf("it is there: %v", err)
+	}
+	failed := b.balancerOf(svc).ID
+	b.Interceptor().Inject("octavia.DeleteLoadBalancer", simserver.First(1), openstack.Denied())
+	if err := b.sync(svc); !errors.Is(err, apierr.ErrDenied) || errors.Is(err, octavia.ErrDiscarded) {
+		t.Errorf("it cannot be deleted: %v", err)
+	}
+	if err := b.sync(svc); !errors.Is(err, octavia.ErrDiscarded) {
+		t.Errorf("it never served: %v", err)
+	}
+	svc = b.inSteps(svc)
+	if b.balancerOf(svc).ID == failed {
+		t.Error("another load balancer")
+	}
+	b.removed(svc)
+	b.FailCreations("", 1)
+	b.Interceptor().Inject("octavia.DeleteLoadBalancer", simserver.First(1), openstack.Denied())
+	api := b.create(apiService())
+	if err := b.sync(api); !errors.Is(err, apierr.ErrDenied) || errors.Is(err, octavia.ErrDiscarded) {
+		t.Errorf("it cannot be deleted: %v", err)
+	}
+	b.inSteps(api)
+	b.removed(api)
+	b.nothingLeft()
+}
+
+// TestLoadBalancerBeingDeleted (OS-LB-6): the error about a load balancer that others delete is
+// that, and it is replaced once it is gone.
+func TestLoadBalancerBeingDeleted(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	svc := b.ensure(b.create(web()))
+	b.SetLoadBalancerStatus(b.balancerOf(svc).ID, "PENDING_DELETE")
+	b.untouched("being deleted", func() {
+		if err := b.sync(svc); again(err) == 0 || !strings.Contains(err.Error(), errGoing.Error()) {
+			t.Errorf("sync: %v", err)
+		}
+	})
+}
+
+// TestLoadBalancerOwnerLeavesFirst (OS-LB-15): a Service that joins a load balancer while its
+// owner is deleted either keeps it or finds that it does not exist.
+func TestLoadBalancerOwnerLeavesFirst(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	owner := b.ensure(b.create(web()))
+	sharer := b.sharing(owner)
+	address := b.address(owner)
+	var err error
+	b.all([]*v1.Service{owner, sharer}, func(svc *v1.Service) {
+		if svc.Name == owner.Name {
+			if err := b.remove(svc); err != nil {
+				t.Errorf("remove: %v", err)
+			}
+
+			return
+		}
+		err = b.sync(svc)
+	})
+	if err == nil {
+		b.serves(address, 8080, b.nodes...)
+	} else if len(b.LoadBalancers()) > 0 {
+		t.Errorf("sync: %v", err)
+	}
+	b.removed(sharer)
+	b.nothingLeft()
+}
+
+// TestLoadBalancerJoinedMeanwhile (OS-LB-15): a load balancer that another process changes while
+// its owner is deleted is not deleted before it is read again: a Service may have joined.
+func TestLoadBalancerJoinedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	owner := b.ensure(b.create(web()))
+	sharer := b.sharing(owner)
+	address := b.address(owner)
+	other := *b
+	other.start("")
+	b.Interceptor().Inject("octavia.DeleteLoadBalancer", simserver.First(1), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		id := b.balancerOf(owner).ID
+		if err := other.sync(sharer); err != nil {
+			t.Errorf("sync: %v", err)
+		}
+		openstack.Error(http.StatusConflict, "", "Load Balancer "+id+" is immutable and cannot be updated.")(w, r, apply)
+	})
+	if err := b.remove(owner); err == nil {
+		t.Error("it was being changed")
+	}
+	b.removed(owner)
+	b.serves(address, 8080, b.nodes...)
+	b.removed(sharer)
+	b.nothingLeft()
+}
+
+// TestLoadBalancerLeftBackoff (OS-LB-29): a former load balancer that cannot be left costs ever
+// fewer requests, and the Service is complete once it is left.
+func TestLoadBalancerLeftBackoff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		svc := b.ensure(b.sharing(b.ensure(b.create(web()))))
+		b.change(svc, unannotate)
+		b.Interceptor().Inject("octavia.DeleteListener", simserver.Always(), openstack.Error(500, "", "not now"))
+		began, n := time.Now(), 0
+		for ; time.Since(began) < time.Hour; n++ {
+			err := b.sync(svc)
+			if again(err) == 0 {
+				t.Fatalf("sync: %v", err)
+			}
+			time.Sleep(again(err))
+		}
+		if most := 20; n > most {
+			t.Errorf("%d syncs in an hour, want at most %d", n, most)
+		}
+		b.Interceptor().Clear()
+		b.inSteps(svc)
+	})
+}
