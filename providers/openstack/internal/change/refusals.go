@@ -15,7 +15,7 @@ const (
 	// memberAge is how long a member counts as refused for the first time. It is doubled for
 	// each further refusal, up to refusalAge: Octavia refuses a subnet also if Neutron does
 	// not respond (octavia: common/validate.py, subnet_exists).
-	memberAge = 5 * time.Minute
+	memberAge = 2 * time.Minute
 )
 
 // Refusals stores what Octavia has refused, for all plans of a process, so that requests that

@@ -45,8 +45,9 @@ type batch struct {
 	// alone means that single members are added by a call of their own: a request was
 	// refused.
 	alone bool
-	// full is the error of a quota into which not even one more member fits.
-	full error
+	// full means that not even one more member fits into a quota, and quota is its error.
+	full  bool
+	quota error
 	// left is how many more requests with members may be refused.
 	left int
 	// refused are members that Octavia refuses, with its messages. untried are those for
@@ -85,8 +86,8 @@ func (b *batch) add(ctx context.Context, members []DesiredMember) error {
 	switch {
 	case len(members) == 0:
 		return nil
-	case b.full != nil:
-		b.refuse(members, b.full)
+	case b.full:
+		b.refuse(members, b.quota)
 
 		return nil
 	case b.left == 0:
@@ -124,9 +125,7 @@ func (b *batch) split(ctx context.Context, members []DesiredMember, refusal erro
 	}
 	if len(members) == 1 {
 		b.refuse(members, refusal)
-		if errors.Is(refusal, apierr.ErrQuota) {
-			b.full = refusal
-		}
+		b.full, b.quota = errors.Is(refusal, apierr.ErrQuota), refusal
 
 		return nil
 	}
@@ -135,7 +134,7 @@ func (b *batch) split(ctx context.Context, members []DesiredMember, refusal erro
 		return err
 	}
 	rest = members[half:]
-	if accepted := b.left == before && before > 0 && b.full == nil; accepted && len(rest) > 1 {
+	if accepted := b.left == before && before > 0 && !b.full; accepted && len(rest) > 1 {
 		return b.split(ctx, rest, refusal)
 	}
 
@@ -199,7 +198,7 @@ func (b *batch) report() error {
 	for _, gap := range found.Gaps {
 		b.env.Lack(gap.Key, gap.Text)
 	}
-	if len(b.untried) > 0 && b.full == nil {
+	if len(b.untried) > 0 && !b.full {
 		text := fmt.Sprintf("port %s: members that are not added yet, since Octavia refuses others without naming them: %s",
 			b.port.key(), plan.FewCommas(b.untried))
 		b.env.Lack("members of "+b.port.key().String()+" that were not tried", text)
@@ -257,10 +256,10 @@ func (t *target) refusals(refused []refusedMember) Findings {
 func (t *target) postMembers(ctx context.Context, env *change.Env, members []DesiredMember) error {
 	b := &batch{target: t, env: env, alone: true, left: mayRefuse(members)}
 	var err error
-	for len(members) > 0 && err == nil && b.full == nil {
+	for len(members) > 0 && err == nil && !b.full {
 		err, members = b.add(ctx, members[:1]), members[1:]
 	}
-	if b.full != nil {
+	if b.full {
 		err = cmp.Or(err, b.add(ctx, members))
 	}
 

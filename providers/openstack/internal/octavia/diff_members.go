@@ -73,14 +73,9 @@ func diffMembers(seen []Member, want []DesiredMember, serial bool) memberDiff {
 // leaveOut leaves out the new members that Octavia has refused lately. Those that are to be
 // tried again come after the others, which do not have to wait for them.
 func (d *memberDiff) leaveOut(refused map[string]change.RefusedMember) {
-	state := func(m DesiredMember) (was, counts bool) {
-		r, was := refused[m.key()]
-
-		return was, was && !r.Over
-	}
-	d.refused, d.add = lists.Split(d.add, func(m DesiredMember) bool { _, counts := state(m); return counts })
-	again, others := lists.Split(d.add, func(m DesiredMember) bool { was, _ := state(m); return was })
-	d.add = slices.Concat(others, again)
+	before, others := lists.Split(d.add, func(m DesiredMember) bool { return refused[m.key()].Cause != "" })
+	again, still := lists.Split(before, func(m DesiredMember) bool { return refused[m.key()].Over })
+	d.add, d.refused = slices.Concat(others, again), still
 }
 
 // hasFailed reports whether a change of the member has failed. Another one repairs it.
