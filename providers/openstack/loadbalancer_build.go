@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,15 +88,6 @@ func (r *run) buildGroup(ctx context.Context, o *observed, balancer *octavia.Des
 // without returns the targets that are none of these Nodes.
 func without(targets []request.Target, nodes []string) []request.Target {
 	return slices.DeleteFunc(slices.Clone(targets), func(t request.Target) bool { return slices.Contains(nodes, t.Node) })
-}
-
-// vipSubnet returns the subnet of the VIP, empty if it is not known yet.
-func (r *run) vipSubnet(o *observed) string {
-	if o.info != nil {
-		return o.info.VIPSubnetID
-	}
-
-	return cmp.Or(o.vipSubnet, r.request.VIP.SubnetID)
 }
 
 // pools returns the IDs of the pools of the load balancer.

@@ -46,16 +46,13 @@ func (r *run) observe(ctx context.Context, found *balancer) (*observed, error) {
 	if err := r.observeParts(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := r.observeSubnets(ctx, o); err != nil {
-		return nil, err
-	}
 	if r.create {
 		if err := r.observeFloatingIP(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 
-	return o, nil
+	return o, r.observeSubnets(ctx, o)
 }
 
 // observeParts reads the listeners, pools, members and health monitors.
@@ -127,7 +124,16 @@ func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floating
 	if !wanted.NeedsPlace(o.floating) {
 		return nil
 	}
-	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP, r.vipSubnet(o))
+	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP, func(ctx context.Context) (string, error) {
+		switch {
+		case o.info != nil:
+			return o.info.VIPSubnetID, nil
+		case r.request.VIP.Detect:
+			return r.networks.VIPSubnet(ctx, r.request.DetectFrom, r.serverOf)
+		default:
+			return r.request.VIP.SubnetID, nil
+		}
+	})
 	r.warn(warnings...)
 	o.place, o.placeErr = place, err
 

@@ -264,7 +264,7 @@ func TestAllocate(t *testing.T) {
 				t.Errorf("%s: needs a place: %v", tc.reason, needs)
 			} else if needs {
 				var err error
-				d.Place, _, err = f.finder.Place(ctx, d.Request.FloatingIP, "")
+				d.Place, _, err = f.finder.Place(ctx, d.Request.FloatingIP, nil)
 				must(t, err)
 			}
 			if tc.known {

@@ -116,7 +116,7 @@ func (f *fixture) sync(t *testing.T) result {
 	o := f.observe(t, d)
 	r := result{checked: floatingip.Check(o, d)}
 	if d.NeedsPlace(o) {
-		d.Place, r.warnings, d.PlaceErr = f.finder.Place(ctx, d.Request.FloatingIP, "")
+		d.Place, r.warnings, d.PlaceErr = f.finder.Place(ctx, d.Request.FloatingIP, nil)
 	}
 	steps, warnings := floatingip.Diff(o, d)
 	env := f.env()

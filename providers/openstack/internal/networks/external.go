@@ -22,8 +22,10 @@ const ipv4 = 4
 // errNoExternal means that the search had a complete result without a network.
 var errNoExternal = apierr.Mark(apierr.ErrNotFound, errors.New("the project can see no external network with an IPv4 subnet"))
 
-// External returns the external network for the floating IP of a VIP in a subnet, which is
-// empty if it is not known:
+// VIPSubnet returns the ID of the subnet of a VIP, empty if it is not known yet.
+type VIPSubnet func(ctx context.Context) (string, error)
+
+// External returns the external network for the floating IP of a VIP:
 //
 //	candidates   external networks that have a subnet which is IPv4 or not visible
 //	if several   those that a router connects with the subnet of the VIP: Neutron refuses the
@@ -32,7 +34,7 @@ var errNoExternal = apierr.Mark(apierr.ErrNotFound, errors.New("the project can 
 //
 // That no router is seen is no verdict: it may be in another project. The results are kept for
 // [Options].MaxAge. If there is no candidate, the ID is empty and there is a warning.
-func (f *Finder) External(ctx context.Context, vipSubnet string) (string, []service.Warning, error) {
+func (f *Finder) External(ctx context.Context, vipSubnet VIPSubnet) (string, []service.Warning, error) {
 	found, err := f.external.Get(ctx)
 	if errors.Is(err, errNoExternal) {
 		return "", []service.Warning{service.Warn(request.ExternalNetworkSearchFailed, "No network for floating IPs: %v", err)}, nil
@@ -52,11 +54,15 @@ func (f *Finder) External(ctx context.Context, vipSubnet string) (string, []serv
 		found[0], len(found), request.AnnotationFloatingNetworkID)}, nil
 }
 
-// reachable returns the external networks that a router connects with a subnet; all, if none
-// is known to be.
-func (f *Finder) reachable(ctx context.Context, networks []string, subnet string) ([]string, error) {
-	if len(networks) == 1 || subnet == "" {
+// reachable returns the external networks that a router connects with the subnet of a VIP;
+// all, if none is known to be. The subnet only counts if there are several.
+func (f *Finder) reachable(ctx context.Context, networks []string, vipSubnet VIPSubnet) ([]string, error) {
+	if len(networks) == 1 {
 		return networks, nil
+	}
+	subnet, err := vipSubnet(ctx)
+	if err != nil || subnet == "" {
+		return networks, err
 	}
 	gateways, err := f.gateways.Get(ctx, subnet)
 	if err != nil {

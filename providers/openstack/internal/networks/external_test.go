@@ -67,7 +67,7 @@ func TestReachableNetwork(t *testing.T) {
 				f.Interceptor().Inject(tc.fault, simserver.Always(), fault)
 			}
 			for range 2 {
-				got, warnings, err := f.External(bounded(t), subnet)
+				got, warnings, err := f.External(bounded(t), in(subnet))
 				if got != tc.want || !errors.Is(err, tc.err) {
 					t.Errorf("%s: got %q, %v, want %q", tc.reason, got, err, tc.want)
 				}
@@ -89,7 +89,7 @@ func TestOnlyNetworkNeedsNoRouter(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
 	f.addExternal(2, false, "198.51.100.0/24")
-	got, warnings, err := f.External(bounded(t), id(1))
+	got, warnings, err := f.External(bounded(t), in(id(1)))
 	if got != id(2) || err != nil || len(warnings) > 0 {
 		t.Errorf("got %q, %v, %v", got, warnings, err)
 	}

@@ -91,6 +91,11 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
+// in is the subnet of a VIP.
+func in(subnet string) networks.VIPSubnet {
+	return func(context.Context) (string, error) { return subnet, nil }
+}
+
 func target(node, addr string) request.Target {
 	return request.Target{Node: node, Address: netip.MustParseAddr(addr)}
 }

@@ -25,11 +25,10 @@ type Place struct {
 	SubnetIDs []string
 }
 
-// Place returns where a new floating IP of a Service comes from, whose VIP is in a subnet that
-// is empty if it is not known. A network that is not found is a warning. Without an own
-// network-id it is [Finder.External]. Errors mean apierr.ErrInvalid if the settings lead to
-// nothing.
-func (f *Finder) Place(ctx context.Context, wanted request.FloatingIP, vipSubnet string) (Place, []service.Warning, error) {
+// Place returns where a new floating IP of a Service comes from. A network that is not found
+// is a warning. Without an own network-id it is [Finder.External]. Errors mean
+// apierr.ErrInvalid if the settings lead to nothing.
+func (f *Finder) Place(ctx context.Context, wanted request.FloatingIP, vipSubnet VIPSubnet) (Place, []service.Warning, error) {
 	place := Place{NetworkID: wanted.NetworkID}
 	var warnings []service.Warning
 	var err error

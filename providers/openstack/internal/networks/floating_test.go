@@ -49,7 +49,7 @@ func TestExternal(t *testing.T) {
 			f := newFixture(t, openstack.Options{})
 			tc.add(f)
 			for range 2 {
-				got, warnings, err := f.External(bounded(t), id(1))
+				got, warnings, err := f.External(bounded(t), in(id(1)))
 				if got != tc.want || err != nil {
 					t.Errorf("%s: got %q, %v, want %q", tc.reason, got, err, tc.want)
 				}
@@ -77,14 +77,14 @@ func TestExternalAge(t *testing.T) {
 	f.Interceptor().Inject(opNetworks, simserver.Nth(1), openstack.Denied())
 	f.Interceptor().Inject(opSubnets, simserver.Nth(1), openstack.Denied())
 	for range 2 {
-		got, warnings, err := f.External(bounded(t), id(1))
+		got, warnings, err := f.External(bounded(t), in(id(1)))
 		if got != "" || warnings != nil || !errors.Is(err, apierr.ErrDenied) {
 			t.Errorf("a failed read proves nothing: %q, %v, %v", got, warnings, err)
 		}
 	}
 	check := func(reason, want string) {
 		t.Helper()
-		if got, _, err := f.External(bounded(t), id(1)); got != want || err != nil {
+		if got, _, err := f.External(bounded(t), in(id(1))); got != want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", reason, got, err, want)
 		}
 	}
@@ -233,7 +233,7 @@ func TestPlace(t *testing.T) {
 				f.AddNetwork(openstack.NetworkSpec{ID: id(3), Name: "closed", Project: openstack.ProjectOther})
 				f.AddSubnet(openstack.SubnetSpec{ID: subnet[false], Network: id(3), CIDR: "203.0.113.0/24"})
 			}
-			got, warnings, err := f.Place(bounded(t), tc.wanted, id(1))
+			got, warnings, err := f.Place(bounded(t), tc.wanted, in(id(1)))
 			if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || len(warnings) != tc.warnings {
 				t.Errorf("%s: %v, warnings %v, -want +got:\n%s", tc.reason, err, warnings, diff)
 			}
@@ -251,7 +251,7 @@ func TestExternalIsShared(t *testing.T) {
 	results := make(chan error)
 	for range 20 {
 		go func() {
-			_, _, err := f.External(ctx, id(1))
+			_, _, err := f.External(ctx, in(id(1)))
 			results <- err
 		}()
 	}
