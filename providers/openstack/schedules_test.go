@@ -79,8 +79,10 @@ func newScheduledCloud(t *testing.T, number int) *scheduledCloud {
 	t.Helper()
 	pages := []int{40, 60, 0, 40, 5}
 	configs := []string{"", "manage-security-groups = true\n", "create-monitor = true\n", "provider-requires-serial-api-calls = true\n"}
+	delays := openstack.TypicalDelays()
+	delays.LoadBalancerCreate, delays.LoadBalancerUpdate = 15*time.Second, 2*time.Second // fewer looks at it
 	c := &scheduledCloud{lbSite: newSite(t, openstack.Options{
-		Regions: []string{"RegionOne", "RegionTwo"}, PageSize: pages[number%len(pages)], StaleReads: new(openstack.StaleReads),
+		Regions: []string{"RegionOne", "RegionTwo"}, Delays: &delays, PageSize: pages[number%len(pages)], StaleReads: new(openstack.StaleReads),
 	}, configs[number%len(configs)])}
 	c.addNode(len(c.nodes)) // it joins
 	for i := range scheduledNodes {
