@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type lbSite struct {
 	*openstacktest.Cloud
 
 	config           string // of [LoadBalancer]
+	user             string // of the cloud-config; default that of the cluster
 	subnet, external string
 	nodes            []*v1.Node
 	// refused and late are the faults instead of an internal error, and of a response that
@@ -99,7 +101,7 @@ func (s *lbSite) runWith(t testing.TB, api *kubetest.Clientset) *lbProcess {
 	t.Helper()
 	times := quick()
 	times.client.Dial = s.ClientOptions().Dial
-	c := connectTo(t, api, noEnvironment(), s.CloudConfig(openstack.UserCCM, "[LoadBalancer]\n"+s.config), times)
+	c := connectTo(t, api, noEnvironment(), s.CloudConfig(cmp.Or(s.user, openstack.UserCCM), "[LoadBalancer]\n"+s.config), times)
 	balancers, ok := c.LoadBalancer()
 	if !ok {
 		t.Fatal("load balancers are not offered")

@@ -1,8 +1,14 @@
 package openstack
 
 import (
+	"testing"
+	"testing/synctest"
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 )
 
 // delete deletes some servers.
@@ -60,5 +66,43 @@ func (s *schedule) unmap() func() {
 		for _, id := range ids {
 			s.SetServerMapped(id, true)
 		}
+	}
+}
+
+// TestLossOfHalf (OS-NODE-4, OS-NODE-5): half of the cluster is lost. Its Nodes are gone within
+// a minute if the deletions are recorded, and once the servers have been missing for long if
+// they are not.
+func TestLossOfHalf(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		recorded bool
+		limit    time.Duration
+	}{
+		"recorded":     {true, detection},
+		"not recorded": {false, certainty.Settle + detection},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScheduledCloud(t, 0).schedule(t, 0)
+				s.process = s.begin()
+				s.pass()
+				for len(s.deleted) < len(s.lost)/2 {
+					s.delete(1)
+				}
+				if !tc.recorded {
+					s.ArchiveServers()
+				}
+				began := time.Now()
+				for s.pass(); len(s.gone) < len(s.deleted) && time.Since(began) < tc.limit; s.pass() {
+					time.Sleep(certainty.Pass)
+				}
+				s.process.end()
+				t.Logf("%d of %d Nodes are gone after %s", len(s.gone), len(s.deleted), time.Since(began))
+				if len(s.gone) < len(s.deleted) {
+					t.Errorf("%d of %d Nodes are gone after %s", len(s.gone), len(s.deleted), tc.limit)
+				}
+			})
+		})
 	}
 }
