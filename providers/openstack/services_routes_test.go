@@ -261,8 +261,10 @@ func (a *servicesRoutes) SeedDecoys(t testing.TB) (describe func() []string) {
 		t.Fatal(err)
 	}
 	decoys := append(a.routes(), []routers.Route{
-		{DestinationCIDR: "0.0.0.0/0", NextHop: "10.9.200.1"}, {DestinationCIDR: "192.168.7.0/24", NextHop: "10.9.200.1"},
-		{DestinationCIDR: "10.245.1.0/24", NextHop: "10.9.200.2"}, {DestinationCIDR: "fd00:245::/64", NextHop: "fd00:9::eeee"},
+		{DestinationCIDR: "0.0.0.0/0", NextHop: "10.9.200.1"},
+		{DestinationCIDR: "192.168.7.0/24", NextHop: "10.9.200.1"},
+		{DestinationCIDR: "10.245.1.0/24", NextHop: "10.9.200.2"},
+		{DestinationCIDR: "fd00:245::/64", NextHop: "fd00:9::eeee"},
 	}...)
 	if _, err := routers.Update(t.Context(), a.Network, a.router, routers.UpdateOpts{Routes: &decoys}).Extract(); err != nil {
 		t.Fatal(err)

@@ -75,9 +75,9 @@ func (s *servicesCluster) until(what string, call func(ctx context.Context) erro
 	}
 }
 
-func (s *servicesCluster) stored(name string) *v1.Service {
+func (s *servicesCluster) stored(ctx context.Context, name string) *v1.Service {
 	s.t.Helper()
-	service, err := s.kube.CoreV1().Services("default").Get(s.t.Context(), name, metav1.GetOptions{})
+	service, err := s.kube.CoreV1().Services("default").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func (s *servicesCluster) create(service *v1.Service) {
 func (s *servicesCluster) ensure(what, name string, nodes []*v1.Node, changes ...func(*v1.Service)) *v1.LoadBalancerStatus {
 	s.t.Helper()
 	if len(changes) > 0 {
-		service := s.stored(name)
+		service := s.stored(s.t.Context(), name)
 		for _, change := range changes {
 			change(service)
 		}
@@ -106,7 +106,7 @@ func (s *servicesCluster) ensure(what, name string, nodes []*v1.Node, changes ..
 	var status *v1.LoadBalancerStatus
 	s.until(what, func(ctx context.Context) error {
 		var err error
-		status, err = s.cloud.loadBalancer.EnsureLoadBalancer(ctx, clusterName, s.stored(name), nodes)
+		status, err = s.cloud.loadBalancer.EnsureLoadBalancer(ctx, clusterName, s.stored(ctx, name), nodes)
 
 		return err
 	})
@@ -120,14 +120,14 @@ func (s *servicesCluster) ensure(what, name string, nodes []*v1.Node, changes ..
 func (s *servicesCluster) remove(name string) {
 	s.t.Helper()
 	s.until("delete "+name, func(ctx context.Context) error {
-		return s.cloud.loadBalancer.EnsureLoadBalancerDeleted(ctx, clusterName, s.stored(name))
+		return s.cloud.loadBalancer.EnsureLoadBalancerDeleted(ctx, clusterName, s.stored(ctx, name))
 	})
 }
 
 // wantGone checks that a Service has no load balancer.
 func (s *servicesCluster) wantGone(name string) {
 	s.t.Helper()
-	if _, exists, err := s.cloud.loadBalancer.GetLoadBalancer(s.t.Context(), clusterName, s.stored(name)); exists || err != nil {
+	if _, exists, err := s.cloud.loadBalancer.GetLoadBalancer(s.t.Context(), clusterName, s.stored(s.t.Context(), name)); exists || err != nil {
 		s.t.Errorf("%s exists after it was deleted: %v, %v", name, exists, err)
 	}
 }
@@ -166,10 +166,10 @@ func testServices(t *testing.T, name, more string) {
 		t.Errorf("the address is %v and then %v", status, again)
 	}
 	s.until("update to 3 nodes", func(ctx context.Context) error {
-		return s.cloud.loadBalancer.UpdateLoadBalancer(ctx, clusterName, s.stored(web), s.nodes)
+		return s.cloud.loadBalancer.UpdateLoadBalancer(ctx, clusterName, s.stored(ctx, web), s.nodes)
 	})
 	s.until("update to 1 node", func(ctx context.Context) error {
-		return s.cloud.loadBalancer.UpdateLoadBalancer(ctx, clusterName, s.stored(web), s.nodes[:1])
+		return s.cloud.loadBalancer.UpdateLoadBalancer(ctx, clusterName, s.stored(ctx, web), s.nodes[:1])
 	})
 	s.ensure("affinity and ranges", web, s.nodes, func(svc *v1.Service) {
 		svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP
@@ -179,7 +179,7 @@ func testServices(t *testing.T, name, more string) {
 	s.ensure("X-Forwarded-For", web, s.nodes, annotated(request.AnnotationProxyProtocol, "false"), annotated(request.AnnotationXForwardedFor, "true"))
 	s.ensure("a port less, another one", web, s.nodes, func(svc *v1.Service) { svc.Spec.Ports[1].Port = 8443 })
 	shared := kubetest.Service("default", shop, kubetest.Port(v1.ProtocolTCP, 8080))
-	annotated(request.AnnotationLoadBalancerID, s.stored(web).Annotations[string(request.AnnotationLoadBalancerID)])(shared)
+	annotated(request.AnnotationLoadBalancerID, s.stored(t.Context(), web).Annotations[string(request.AnnotationLoadBalancerID)])(shared)
 	s.create(shared)
 	s.ensure("share", shop, s.nodes)
 	s.ensure("internal", web, s.nodes, annotated(request.AnnotationInternal, "true"))

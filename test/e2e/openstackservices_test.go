@@ -69,12 +69,14 @@ func TestOpenStackServices(t *testing.T) {
 	t.Log("a Service is served")
 	c.create(t, newService("outside", classic, 80, 443))
 	var service *v1.Service
-	await(t, "an address of the Service", func(context.Context) error {
-		if service = c.service(t, "outside"); len(service.Status.LoadBalancer.Ingress) != 1 {
-			return fmt.Errorf("its status is %+v", service.Status.LoadBalancer)
+	await(t, "an address of the Service", func(ctx context.Context) error {
+		var err error
+		service, err = c.services().Get(ctx, "outside", metav1.GetOptions{})
+		if err == nil && len(service.Status.LoadBalancer.Ingress) != 1 {
+			err = fmt.Errorf("its status is %+v", service.Status.LoadBalancer)
 		}
 
-		return nil
+		return err
 	})
 	address := service.Status.LoadBalancer.Ingress[0].IP
 	if service.Annotations[octaviaAddress] != address {
