@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,14 +36,45 @@ const maxAttempts, maxRetries = 60, 12
 type lbSite struct {
 	*openstacktest.Cloud
 
-	config           string // of [LoadBalancer]
-	user             string // of the cloud-config; default that of the cluster
-	subnet, external string
-	nodes            []*v1.Node
+	config                   string // of [LoadBalancer]
+	user                     string // of the cloud-config; default that of the cluster
+	inside, subnet, external string
+	nodes                    []*v1.Node
+	ids                      *strings.Replacer
+	// cluster is the name of the cluster.
+	cluster string
+	// lines are descriptions of resources without what the cloud assigns.
+	lines map[string]string
 	// refused and late are the faults instead of an internal error, and of a response that
 	// is lost; nil for these.
 	refused, late simserver.Fault
 }
+
+// addOthers adds what annotations can name besides the subnet of the Nodes and the external
+// network, and stores the IDs of everything for [lbSite.expand]. There are two of what a
+// Service can change between.
+func (s *lbSite) addOthers() {
+	others := s.AddNetwork(openstack.NetworkSpec{Name: "others"})
+	ids := []string{"$network", s.inside, "$subnet", s.subnet, "$external", s.external, "$other-network", others}
+	other := s.AddSubnet(openstack.SubnetSpec{Network: others, CIDR: "10.8.0.0/16"})
+	s.AddRouter(openstack.RouterSpec{Name: "router", External: s.external, Subnets: []string{s.subnet, other}})
+	ids = append(ids, "$other-subnet", other)
+	for i, name := range []string{"first", "second"} {
+		n := strconv.Itoa(i + 1)
+		s.AddLBZone(openstack.LBZone{Name: name})
+		// Only an administrator can request a floating IP by its address.
+		s.AddFloatingIP(openstack.FloatingIPSpec{Network: s.external, Address: "203.0.113.7" + n, Description: name})
+		ids = append(ids, "$zone"+n, name,
+			"$port"+n, s.AddPort(openstack.PortSpec{Network: s.inside, Name: name, IPs: []string{"10.9.240." + n}}),
+			"$outside"+n, s.AddSubnet(openstack.SubnetSpec{Network: s.external, Name: name, CIDR: "198.18." + n + ".0/24", Tags: []string{name}}),
+			"$flavor"+n, s.AddLBFlavor(openstack.LBFlavor{Name: name}),
+			"$secret"+n, s.AddSecret(openstack.SecretSpec{Name: name}))
+	}
+	s.ids = strings.NewReplacer(ids...)
+}
+
+// expand replaces names such as $subnet by the IDs that they have in the cloud.
+func (s *lbSite) expand(text string) string { return s.ids.Replace(text) }
 
 // newSite starts a cloud with three Nodes and typical delays.
 func newSite(t testing.TB, options openstack.Options, config string) *lbSite {
@@ -49,12 +83,12 @@ func newSite(t testing.TB, options openstack.Options, config string) *lbSite {
 	if options.Delays == nil {
 		options.Delays = new(openstack.TypicalDelays())
 	}
-	s := &lbSite{Cloud: openstacktest.Start(t, options), config: config}
-	inside := s.AddNetwork(openstack.NetworkSpec{Name: network})
-	s.subnet = s.AddSubnet(openstack.SubnetSpec{Network: inside, CIDR: "10.9.0.0/16"})
-	s.external = s.AddNetwork(openstack.NetworkSpec{Name: "public", External: true, Project: openstack.ProjectOther})
+	s := &lbSite{Cloud: openstacktest.Start(t, options), config: config, cluster: clusterName, lines: map[string]string{}}
+	s.inside = s.AddNetwork(openstack.NetworkSpec{Name: network})
+	s.subnet = s.AddSubnet(openstack.SubnetSpec{Network: s.inside, CIDR: "10.9.0.0/16"})
+	s.external = s.AddNetwork(openstack.NetworkSpec{Name: "public", External: true, Shared: true, Project: openstack.ProjectOther})
 	s.AddSubnet(openstack.SubnetSpec{Network: s.external, CIDR: "203.0.113.0/24"})
-	s.AddRouter(openstack.RouterSpec{Name: "router", External: s.external, Subnets: []string{s.subnet}})
+	s.addOthers()
 	for i := range 3 {
 		s.addNode(i)
 	}
@@ -101,7 +135,7 @@ func (s *lbSite) runWith(t testing.TB, api *kubetest.Clientset) *lbProcess {
 	t.Helper()
 	times := quick()
 	times.client.Dial = s.ClientOptions().Dial
-	c := connectTo(t, api, noEnvironment(), s.CloudConfig(cmp.Or(s.user, openstack.UserCCM), "[LoadBalancer]\n"+s.config), times)
+	c := connectTo(t, api, noEnvironment(), s.CloudConfig(cmp.Or(s.user, openstack.UserCCM), "[LoadBalancer]\n"+s.expand(s.config)), times)
 	balancers, ok := c.LoadBalancer()
 	if !ok {
 		t.Fatal("load balancers are not offered")
@@ -123,8 +157,9 @@ func (p *lbProcess) stored(name string) *v1.Service {
 
 // persist repeats a call as long as it requests that, as the service controller does.
 func persist(ctx context.Context, call func() error) error {
+	var err error
 	for range maxRetries {
-		err := call()
+		err = call()
 		retry, ok := errors.AsType[*api.RetryError](err)
 		if !ok {
 			return err
@@ -136,7 +171,7 @@ func persist(ctx context.Context, call func() error) error {
 		}
 	}
 
-	return errors.New("it was repeated too often")
+	return fmt.Errorf("it was repeated too often: %w", err)
 }
 
 // ensure has the provider ensure the load balancer of a Service.
@@ -145,7 +180,7 @@ func (p *lbProcess) ensure(ctx context.Context, name string, nodes ...*v1.Node) 
 }
 
 func (p *lbProcess) ensureOnce(ctx context.Context, name string, nodes ...*v1.Node) error {
-	_, err := p.balancers.EnsureLoadBalancer(ctx, clusterName, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
+	_, err := p.balancers.EnsureLoadBalancer(ctx, p.cluster, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
 
 	return err
 }
@@ -153,14 +188,14 @@ func (p *lbProcess) ensureOnce(ctx context.Context, name string, nodes ...*v1.No
 // update has the provider update the Nodes of a load balancer.
 func (p *lbProcess) update(ctx context.Context, name string, nodes ...*v1.Node) error {
 	return persist(ctx, func() error {
-		return p.balancers.UpdateLoadBalancer(ctx, clusterName, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
+		return p.balancers.UpdateLoadBalancer(ctx, p.cluster, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
 	})
 }
 
 // remove has the provider delete the load balancer of a Service.
 func (p *lbProcess) remove(ctx context.Context, name string) error {
 	return persist(ctx, func() error {
-		return p.balancers.EnsureLoadBalancerDeleted(ctx, clusterName, p.stored(name)) //nolint:contextcheck // the fixture has the context
+		return p.balancers.EnsureLoadBalancerDeleted(ctx, p.cluster, p.stored(name)) //nolint:contextcheck // the fixture has the context
 	})
 }
 
@@ -178,7 +213,20 @@ func (p *lbProcess) until(what string, operate func(ctx context.Context) error) 
 }
 
 // Resources implements explore.Cloud.
-func (s *lbSite) Resources() []string { return unassigned(s.Cloud.Resources()) }
+func (s *lbSite) Resources() []string {
+	all := s.Cloud.Resources()
+	for i, line := range all {
+		plain, ok := s.lines[line]
+		if !ok {
+			plain = unassigned([]string{line})[0]
+			s.lines[line] = plain
+		}
+		all[i] = plain
+	}
+	slices.Sort(all)
+
+	return all
+}
 
 // InjectFault implements explore.Cloud.
 func (s *lbSite) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
@@ -220,6 +268,19 @@ func (s *lbSite) refusals() map[string]simserver.Fault {
 		"pool in ERROR":   immutable("Pool"),
 		"quota":           openstack.Error(http.StatusForbidden, "", "Quota has been met for resources: Pool"),
 	}
+}
+
+// edit is a change of a Service in a cloud.
+type edit func(*lbSite, *v1.Service)
+
+// edits returns changes that do not depend on the cloud.
+func edits[T ~func(*v1.Service)](all ...T) []edit {
+	list := make([]edit, len(all))
+	for i, change := range all {
+		list[i] = func(_ *lbSite, service *v1.Service) { change(service) }
+	}
+
+	return list
 }
 
 // annotated returns a change of a Service.

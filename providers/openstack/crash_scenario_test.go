@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,7 +18,7 @@ type scenario struct {
 	options openstack.Options
 	config  string
 	// first is what the Service has from the start, change what the user changes then.
-	first, change []func(*v1.Service)
+	first, change []edit
 	// create means that there is no load balancer before, remove that it is deleted, shared
 	// that it is that of another Service, and joins that it is so after the change.
 	create, remove, shared, joins bool
@@ -25,27 +26,40 @@ type scenario struct {
 	// is UpdateLoadBalancer.
 	nodes  int
 	update bool
+	// target is the Service that the operation is about, web by default, and cluster the name
+	// that the cluster has by then, empty if it stays.
+	target, cluster string
 	// logins means that faults of logins are injected, too.
 	logins bool
-	// gap means that Octavia allows no change without one, or that the address changes.
-	gap bool
+	// gap means that Octavia allows no change without one, or that the address changes;
+	// withdrawn means that the floating IP is
+	// not wanted any more.
+	gap, withdrawn bool
+	// after is what the cloud-config is changed to, empty if it stays.
+	after string
+	// guarded means that the security groups of the Nodes count.
+	guarded bool
+	// sparse is how many kinds of faults share a call, 0 if each call gets all of them.
+	sparse int
 }
 
 // service returns the Service before the change.
-func (s scenario) service() *v1.Service {
+func (s scenario) service(site *lbSite) *v1.Service {
 	service := kubetest.Service("default", "web", kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443))
 	for _, change := range s.first {
-		change(service)
+		change(site, service)
 	}
 
 	return service
 }
 
+func (s scenario) name() string { return cmp.Or(s.target, "web") }
+
 // edit makes the change of the user.
 func (s scenario) edit(p *lbProcess) {
 	p.t.Helper()
 	for _, change := range s.change {
-		p.edit("web", change)
+		p.edit(s.name(), func(service *v1.Service) { change(p.lbSite, service) })
 	}
 	if s.joins {
 		p.share("web", "shop")
@@ -70,11 +84,11 @@ func (s scenario) operate(ctx context.Context, p *lbProcess) error {
 	}
 	switch {
 	case s.remove:
-		return p.remove(ctx, "web")
+		return p.remove(ctx, s.name())
 	case s.update:
-		return p.update(ctx, "web", nodes...)
+		return p.update(ctx, s.name(), nodes...)
 	default:
-		return p.ensure(ctx, "web", nodes...)
+		return p.ensure(ctx, s.name(), nodes...)
 	}
 }
 
@@ -86,26 +100,34 @@ func crashScenarios() map[string]scenario {
 		"create with monitors": {create: true, config: monitors},
 		"create with a group":  {create: true, config: managed},
 		"create serially":      {create: true, config: serial + monitors},
-		"create internal":      {create: true, first: changes(annotated(request.AnnotationInternal, "true"))},
+		"create internal":      {create: true, first: edits(annotated(request.AnnotationInternal, "true"))},
 		"join":                 {create: true, shared: true},
 		"delete":               {remove: true, config: monitors},
 		"delete with a group":  {remove: true, config: managed},
 		"delete part by part":  {remove: true, config: "cascade-delete = false\n" + monitors},
-		"delete and keep":      {remove: true, first: changes(annotated(request.AnnotationKeepFloatingIP, "true"))},
+		"delete and keep":      {remove: true, first: edits(annotated(request.AnnotationKeepFloatingIP, "true"))},
 		"leave":                {remove: true, shared: true, config: monitors},
-		"own instead":          {shared: true, gap: true, change: changes(unannotate)},
+		"own instead":          {shared: true, gap: true, change: edits(unannotate)},
 		"shared instead":       {joins: true, gap: true, config: monitors},
 		"node joins":           {update: true, nodes: 3},
 		"node joins, a group":  {update: true, nodes: 3, config: managed},
 		"node joins, serially": {update: true, nodes: 3, config: serial},
 		"node leaves":          {update: true, nodes: 1},
 		"node leaves, a group": {update: true, nodes: 1, config: managed},
-		"port added":           {change: changes(kubetest.Port(v1.ProtocolTCP, 8443)), config: monitors},
-		"port removed":         {change: changes(func(s *v1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }), config: monitors},
-		"port becomes UDP":     {change: changes(func(s *v1.Service) { s.Spec.Ports[1].Protocol = v1.ProtocolUDP })},
-		"local traffic":        {change: changes(kubetest.LocalTraffic(30999)), config: monitors},
-		"affinity":             {change: changes(func(s *v1.Service) { s.Spec.SessionAffinity = v1.ServiceAffinityClientIP })},
-		"ranges":               {change: changes(func(s *v1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"0.0.0.0/1", "128.0.0.0/1"} })},
+		"owner leaves":         {remove: true, shared: true, target: "shop", config: monitors},
+		"owner renamed":        {shared: true, target: "shop", cluster: "other"},
+		"renamed":              {cluster: "other", config: monitors},
+		"sharer gets a port":   {shared: true, change: edits(kubetest.Port(v1.ProtocolTCP, 8443)), config: managed},
+		"owner gets a port":    {shared: true, target: "shop", change: edits(kubetest.Port(v1.ProtocolTCP, 8443))},
+		"owner loses a port":   {shared: true, target: "shop", first: nil, change: edits(func(s *v1.Service) { s.Spec.Ports[0].Port = 8081 })},
+		"moves to another one": {change: []edit{moved}},
+		"gets its own one":     {shared: true, change: edits(func(s *v1.Service) { delete(s.Annotations, string(request.AnnotationLoadBalancerID)) })},
+		"port added":           {change: edits(kubetest.Port(v1.ProtocolTCP, 8443)), config: monitors},
+		"port removed":         {change: edits(func(s *v1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }), config: monitors},
+		"port becomes UDP":     {change: edits(func(s *v1.Service) { s.Spec.Ports[1].Protocol = v1.ProtocolUDP })},
+		"local traffic":        {change: edits(kubetest.LocalTraffic(30999)), config: monitors},
+		"affinity":             {change: edits(func(s *v1.Service) { s.Spec.SessionAffinity = v1.ServiceAffinityClientIP })},
+		"ranges":               {change: edits(func(s *v1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"0.0.0.0/1", "128.0.0.0/1"} })},
 	}
 	for name, values := range map[annotation.Name][2]string{
 		request.AnnotationConnectionLimit:             {"", "100"},
@@ -119,24 +141,23 @@ func crashScenarios() map[string]scenario {
 		request.AnnotationKeepFloatingIP:              {"", "true"},
 		request.AnnotationHealthMonitorMaxRetriesDown: {"5", "7"},
 	} {
-		s := scenario{change: changes(annotated(name, values[1])), gap: name == request.AnnotationXForwardedFor, config: monitors}
+		s := scenario{change: edits(annotated(name, values[1])), gap: name == request.AnnotationXForwardedFor, config: monitors}
 		if name == request.AnnotationEnableHealthMonitor {
 			s.config = ""
 		}
 		all["set "+string(name)] = s
-		s.first, s.change = s.change, changes(func(s *v1.Service) { delete(s.Annotations, string(name)) })
+		s.first, s.change = s.change, edits(func(s *v1.Service) { delete(s.Annotations, string(name)) })
 		all["remove "+string(name)] = s
 	}
 
 	return all
 }
 
-// changes are changes of a Service.
-func changes[T ~func(*v1.Service)](all ...T) []func(*v1.Service) {
-	list := make([]func(*v1.Service), len(all))
-	for i, change := range all {
-		list[i] = change
+// moved has a Service use the load balancer of shop instead of its own.
+func moved(site *lbSite, service *v1.Service) {
+	for _, lb := range site.LoadBalancers() {
+		if lb.Name == "kube_service_kubernetes_default_shop" {
+			service.Annotations[string(request.AnnotationLoadBalancerID)] = lb.ID
+		}
 	}
-
-	return list
 }

@@ -1,12 +1,15 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -38,13 +42,14 @@ func TestCrash(t *testing.T) {
 	var cases, pairs atomic.Int64
 	t.Run("all", func(t *testing.T) {
 		all := crashScenarios()
+		maps.Copy(all, liveScenarios())
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					c := newCrash(t, all[name])
 					cases.Add(int64(c.sweep(t)))
-					if !raceDetector {
+					if !raceDetector && all[name].sparse == 0 {
 						hash := fnv.New64()
 						_, _ = hash.Write([]byte(name))
 						c.explorer.InjectPairs(t, rand.New(rand.NewPCG(hash.Sum64(), crashPairs)), crashPairs) //nolint:gosec // a sample
@@ -74,7 +79,7 @@ type crash struct {
 func newCrash(t *testing.T, s scenario) *crash {
 	t.Helper()
 	c := &crash{lbSite: newSite(t, s.options, s.config), scenario: s}
-	services := []*v1.Service{kubetest.Service("default", "shop", kubetest.Port(v1.ProtocolTCP, 8080)), s.service()}
+	services := []*v1.Service{kubetest.Service("default", "shop", kubetest.Port(v1.ProtocolTCP, 8080)), s.service(c.lbSite)}
 	p := c.run(t, services...)
 	p.until("shop", func(ctx context.Context) error { return p.ensure(ctx, "shop", c.nodes[:2]...) })
 	if s.shared {
@@ -89,6 +94,7 @@ func newCrash(t *testing.T, s scenario) *crash {
 	c.watch(p)
 	c.start = c.Snapshot()
 	c.turn = len(s.change) + len(s.config) // others in each scenario
+	c.config, c.cluster = cmp.Or(s.after, c.config), cmp.Or(s.cluster, c.cluster)
 	c.explorer = &explore.Explorer{Begin: c.begin, Writes: c.writes}
 
 	return c
@@ -103,14 +109,49 @@ func (p *lbProcess) share(name, owner string) {
 }
 
 // watch has the cloud report whenever something is not served that was and is still wanted:
-// the other Service, and the first port of this one.
+// the other Service, and the ports of this one.
 func (c *crash) watch(p *lbProcess) {
-	address := func(name string) string {
-		return p.stored(name).Annotations["loadbalancer.openstack.org/load-balancer-address"]
+	s := c.scenario
+	for _, name := range []string{"shop", "web"} {
+		before := p.stored(name)
+		after := before.DeepCopy()
+		if s.name() == name {
+			for _, change := range s.change {
+				change(c.lbSite, after)
+			}
+		}
+		if s.name() == name && (s.remove || s.gap) || name == "web" && s.create {
+			continue
+		}
+		c.watchKept(p, before, after, s)
 	}
-	c.WatchServing(address("shop"), "TCP", 8080, "10.9.250.1:38080")
-	if !c.scenario.create && !c.scenario.remove && !c.scenario.gap {
-		c.WatchServing(address("web"), "TCP", 80, "10.9.250.1:30080")
+}
+
+// allowedClient is one whose traffic all source ranges of the tests allow.
+var allowedClient = netip.MustParseAddr("198.51.100.7")
+
+// watchKept has the cloud report whenever a port of a Service is not served that is before and
+// after a change: at any address that stays, by the first Node, which all changes keep.
+func (s *lbSite) watchKept(p *lbProcess, before, after *v1.Service, change scenario) {
+	p.t.Helper()
+	addresses := []string{s.LoadBalancer(before.Annotations[string(request.AnnotationLoadBalancerID)]).VIPAddress}
+	if public := before.Annotations[string(request.AnnotationLoadBalancerAddress)]; !change.withdrawn && public != addresses[0] {
+		addresses = append(addresses, public)
+	}
+	for _, port := range after.Spec.Ports {
+		at := slices.IndexFunc(before.Spec.Ports, func(b v1.ServicePort) bool { return b.Port == port.Port && b.Protocol == port.Protocol })
+		if at < 0 || port.NodePort == 0 {
+			continue
+		}
+		member := ""
+		if before.Spec.Ports[at].NodePort == port.NodePort {
+			member = "10.9.250.1:" + strconv.Itoa(int(port.NodePort))
+		}
+		for _, address := range addresses {
+			s.Watch(openstack.Watch{
+				Address: address, Protocol: string(port.Protocol), Port: int(port.Port), Member: member, Client: allowedClient, Guarded: change.guarded,
+			})
+		}
 	}
 }
 
@@ -205,6 +246,10 @@ func (c *crash) inject(t *testing.T, kind explore.Injection, calls []int) int {
 		spread.Points = sampledPoints
 	}
 	selected := spread.Of(len(calls))
+	if share := min(c.scenario.sparse, len(calls)); share > 1 {
+		c.turn++
+		selected = slices.DeleteFunc(selected, func(n int) bool { return (n+c.turn)%share != 0 })
+	}
 	for _, n := range selected {
 		kind.First = calls[n-1]
 		c.explorer.Inject(t, kind)

@@ -29,7 +29,7 @@ func TestTakeover(t *testing.T) {
 		found bool
 		// internal leaves out the floating IP.
 		internal bool
-		change   []func(*v1.Service)
+		change   []edit
 	}{
 		"bulk":        {reason: "as it is made by default", config: "create-monitor = true\n"},
 		"no monitors": {reason: "create-monitor is false by default", spec: openstack.ServiceSpec{NoMonitors: true}},
@@ -42,16 +42,16 @@ func TestTakeover(t *testing.T) {
 		},
 		"internal": {
 			reason: "there is no floating IP", internal: true, spec: openstack.ServiceSpec{NoMonitors: true},
-			change: changes(annotated(request.AnnotationInternal, "true")),
+			change: edits(annotated(request.AnnotationInternal, "true")),
 		},
 		"kept floating IP": {
 			reason: "it stays", spec: openstack.ServiceSpec{NoMonitors: true},
-			change: changes(annotated(request.AnnotationKeepFloatingIP, "true")),
+			change: edits(annotated(request.AnnotationKeepFloatingIP, "true")),
 		},
 		"UDP and SCTP": {
 			reason: "one port with two protocols", config: "create-monitor = true\n",
 			spec: openstack.ServiceSpec{Ports: []openstack.ServicePort{{Protocol: "UDP", Port: 53, NodePort: 30053}, {Protocol: "SCTP", Port: 53, NodePort: 30053}}},
-			change: changes(func(s *v1.Service) {
+			change: edits(func(s *v1.Service) {
 				s.Spec.Ports = nil
 				kubetest.Port(v1.ProtocolUDP, 53)(s)
 				kubetest.Port(v1.ProtocolSCTP, 53)(s)
@@ -65,7 +65,7 @@ func TestTakeover(t *testing.T) {
 				s := newSite(t, tc.options, tc.config)
 				service := kubetest.Service("default", "web", kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443))
 				for _, change := range tc.change {
-					change(service)
+					change(s, service)
 				}
 				id := s.addReferenceLoadBalancer(tc.spec, service, tc.legacy, tc.internal)
 				if tc.found {

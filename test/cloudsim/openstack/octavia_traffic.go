@@ -148,7 +148,7 @@ type Watch struct {
 	// traffic that ranges of clients do not affect.
 	Client netip.Addr
 	// Guarded means that the security groups of the member must let it in, too: from the
-	// virtual IP address, or from the client with the provider ovn, which keeps it.
+	// virtual IP address or the subnet of the member, or with the provider ovn from the client.
 	Guarded bool
 }
 
@@ -226,8 +226,25 @@ func (c *Cloud) lets(e Endpoint, member string, client netip.Addr) bool {
 	at := netip.MustParseAddrPort(member)
 	source := client
 	if e.Provider != providerOVN {
-		source = netip.MustParseAddr(e.Source)
+		source = c.origin(e, member)
 	}
 
 	return c.accepts(at.Addr().String(), e.Protocol, int(at.Port()), source)
+}
+
+// origin is where a member gets traffic from: the virtual IP address, or an address in the
+// subnet of the member, which a load balancer with virtual machines has an interface in
+// (octavia: network/drivers/neutron/allowed_address_pairs.py, plug_network).
+func (c *Cloud) origin(e Endpoint, member string) netip.Addr {
+	vip := netip.MustParseAddr(e.Source)
+	for _, r := range c.regions {
+		for _, m := range r.octavia.members.all() {
+			subnet := r.neutron.subnets.get(m.text("subnet_id"))
+			if subnet != nil && !subnet.cidr.Contains(vip) && net.JoinHostPort(m.text("address"), strconv.Itoa(m.number("protocol_port"))) == member {
+				return subnet.cidr.Addr().Next()
+			}
+		}
+	}
+
+	return vip
 }
