@@ -114,7 +114,7 @@ func testLive(t *testing.T, k kind, name string, change liveChange) {
 	}
 	l.reconfigure()
 	next := l.runWith(t, p.api)
-	l.liveChange.edit(next)
+	l.edit(next)
 	got := l.converge(next)
 	if outages := l.Outages(); len(outages) > 0 {
 		t.Errorf("not served any more after %v", outages)
@@ -164,7 +164,7 @@ func (l *live) settle(p *lbProcess) outcome {
 	p.until("sync", func(ctx context.Context) error {
 		return persist(ctx, func() error {
 			var err error
-			status, err = p.balancers.EnsureLoadBalancer(ctx, clusterName, p.stored("web"), p.nodes[:2])
+			status, err = p.balancers.EnsureLoadBalancer(ctx, clusterName, p.stored("web"), p.nodes[:2]) //nolint:contextcheck // the fixture has the context
 
 			return err
 		})
