@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,11 +9,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 
-	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -146,30 +143,7 @@ func (n *routedNodes) fill(t testing.TB, store cache.Store) {
 // connectRoutes starts the provider, and returns where its Nodes are.
 func connectRoutes(t testing.TB, text string, times tuning) (*cloud, cache.Store) {
 	t.Helper()
-	file, err := config.Parse("cloud.conf", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := newCloudFrom(file, noEnvironment(), times)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	api := kubetest.NewClientset()
-	factory := informers.NewSharedInformerFactory(api, 0)
-	c.Initialize(builder{client: api}, stop)
-	c.SetInformers(factory)
-	factory.Start(stop)
-	factory.WaitForCacheSync(stop)
-	t.Cleanup(func() {
-		close(stop)
-		factory.Shutdown()
-		ctx, cancel := context.WithTimeout(context.Background(), openstacktest.Timeout)
-		defer cancel()
-		if err := c.Close(ctx); err != nil {
-			t.Logf("close the provider: %v", err) // a cloud that fails cannot revoke tokens
-		}
-	})
+	c, factory := connectWith(t, kubetest.NewClientset(), noEnvironment(), text, times)
 
 	return c, factory.Core().V1().Nodes().Informer().GetStore()
 }

@@ -74,14 +74,24 @@ func connectIn(t testing.TB, env environment, text string, times tuning, nodes .
 // connectTo is connectIn with a Kubernetes API.
 func connectTo(t testing.TB, api kubernetes.Interface, env environment, text string, times tuning) *cloud {
 	t.Helper()
-	c, stop := startProvider(t, api, env, text, times)
-	t.Cleanup(stop)
+	c, _ := connectWith(t, api, env, text, times)
 
 	return c
 }
 
-// startProvider starts the provider, and returns what ends it.
-func startProvider(t testing.TB, api kubernetes.Interface, env environment, text string, times tuning) (c *cloud, end func()) {
+// connectWith is connectTo, and also returns the informers.
+func connectWith(t testing.TB, api kubernetes.Interface, env environment, text string, times tuning) (*cloud, informers.SharedInformerFactory) {
+	t.Helper()
+	c, factory, stop := startProvider(t, api, env, text, times)
+	t.Cleanup(stop)
+
+	return c, factory
+}
+
+// startProvider starts the provider, and returns its informers and what ends it.
+func startProvider(
+	t testing.TB, api kubernetes.Interface, env environment, text string, times tuning,
+) (c *cloud, factory informers.SharedInformerFactory, end func()) {
 	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
@@ -92,13 +102,13 @@ func startProvider(t testing.TB, api kubernetes.Interface, env environment, text
 		t.Fatal(err)
 	}
 	stop := make(chan struct{})
-	factory := informers.NewSharedInformerFactory(api, 0)
+	factory = informers.NewSharedInformerFactory(api, 0)
 	c.Initialize(builder{client: api}, stop)
 	c.SetInformers(factory)
 	factory.Start(stop)
 	factory.WaitForCacheSync(stop)
 
-	return c, func() {
+	return c, factory, func() {
 		close(stop)
 		factory.Shutdown()
 		ctx, cancel := context.WithTimeout(context.Background(), openstacktest.Timeout)

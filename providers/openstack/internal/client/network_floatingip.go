@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -46,22 +45,9 @@ type FloatingIPCreate struct {
 
 // floatingIPs lists floating IPs of the project.
 func (s *NetworkService) floatingIPs(ctx context.Context, query url.Values, wanted func(*FloatingIP) bool) ([]*FloatingIP, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	query["project_id"] = []string{project}
-	query["fields"] = fieldsOf(reflect.TypeFor[FloatingIP]())
+	list := ownList[FloatingIP]{path: "floatingips", key: "floatingips", of: func(f *FloatingIP) (string, string) { return f.ID, f.ProjectID }}
 
-	return listing[FloatingIP]{
-		service: s.service, client: client, path: "floatingips", key: "floatingips", query: query, limit: pageSize,
-		marker: func(f *FloatingIP) string { return f.ID },
-		wanted: func(f *FloatingIP) bool { return f.ID != "" && f.ProjectID == project && wanted(f) },
-	}.all(ctx)
+	return list.all(ctx, s, query, wanted)
 }
 
 // ListFloatingIPs returns all floating IPs of the project.

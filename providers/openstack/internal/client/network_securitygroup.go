@@ -63,22 +63,9 @@ func (s *NetworkService) SecurityGroupsByName(ctx context.Context, name string) 
 }
 
 func (s *NetworkService) securityGroups(ctx context.Context, query url.Values, wanted func(*SecurityGroup) bool) ([]*SecurityGroup, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	query["project_id"] = []string{project}
-	query["fields"] = fieldsOf(reflect.TypeFor[SecurityGroup]())
+	list := ownList[SecurityGroup]{path: "security-groups", key: "security_groups", of: func(g *SecurityGroup) (string, string) { return g.ID, g.ProjectID }}
 
-	return listing[SecurityGroup]{
-		service: s.service, client: client, path: "security-groups", key: "security_groups", query: query, limit: pageSize,
-		marker: func(g *SecurityGroup) string { return g.ID },
-		wanted: func(g *SecurityGroup) bool { return g.ID != "" && g.ProjectID == project && wanted(g) },
-	}.all(ctx)
+	return list.all(ctx, s, query, wanted)
 }
 
 // CreateSecurityGroup makes a security group, which has rules of its own from the start.

@@ -29,21 +29,45 @@ func nodePort(n int32) kubetest.ServiceOption {
 	return func(svc *v1.Service) { svc.Spec.Ports[len(svc.Spec.Ports)-1].NodePort = n }
 }
 
+// planCase is a change of a Service with its plan.
+type planCase struct {
+	reason        string
+	options       openstack.Options
+	before, after *v1.Service
+	// prepare changes the cloud before the plan is made.
+	prepare func(f *writeFixture)
+	want    []string
+	// gap means that TCP/80 is not served for a while, or not any more.
+	gap bool
+}
+
+// check makes the change.
+func (c planCase) check(f *writeFixture) {
+	f.t.Helper()
+	f.ensure(c.before)
+	f.watch("TCP", 80)
+	if c.prepare != nil {
+		c.prepare(f)
+		f.settle()
+	}
+	want := c.want
+	if want == nil {
+		want = []string{""}
+	}
+	f.plans(c.reason, c.after, want...)
+	f.ensure(c.after)
+	f.unchanged(c.reason, c.after)
+	if outages := f.Outages(); (len(outages) > 0) != c.gap {
+		f.t.Errorf("%s: the port is not served after %q", c.reason, outages)
+	}
+}
+
 // TestPlans (OS-LB-7, OS-LB-9) has the plan for each change of a Service. Applying it leaves
 // nothing to do.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	tcp := kubetest.Port(v1.ProtocolTCP, 80)
-	for name, c := range map[string]struct {
-		reason        string
-		options       openstack.Options
-		before, after *v1.Service
-		// prepare changes the cloud before the plan is made.
-		prepare func(f *writeFixture)
-		want    []string
-		// gap means that TCP/80 is not served for a while, or not any more.
-		gap bool
-	}{
+	for name, c := range map[string]planCase{
 		"unchanged": {reason: "nothing is written", before: web(), after: web()},
 		"connection limit": {
 			reason: "one setting in one call", before: web(tcp), after: web(tcp, with(request.AnnotationConnectionLimit, "9")),
@@ -156,22 +180,7 @@ func TestPlans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, c.options, func(f *writeFixture) {
-				f.ensure(c.before)
-				f.watch("TCP", 80)
-				if c.prepare != nil {
-					c.prepare(f)
-					f.settle()
-				}
-				want := c.want
-				if want == nil {
-					want = []string{""}
-				}
-				f.plans(c.reason, c.after, want...)
-				f.ensure(c.after)
-				f.unchanged(c.reason, c.after)
-				if outages := f.Outages(); (len(outages) > 0) != c.gap {
-					t.Errorf("%s: the port is not served after %q", c.reason, outages)
-				}
+				c.check(f)
 			})
 		})
 	}
@@ -182,12 +191,7 @@ func TestMonitorPlans(t *testing.T) {
 	t.Parallel()
 	tcp := kubetest.Port(v1.ProtocolTCP, 80)
 	on, off := with(request.AnnotationEnableHealthMonitor, "true"), with(request.AnnotationEnableHealthMonitor, "false")
-	for name, c := range map[string]struct {
-		reason        string
-		before, after *v1.Service
-		prepare       func(f *writeFixture)
-		want          []string
-	}{
+	for name, c := range map[string]planCase{
 		"enabled": {
 			reason: "the pool gets one", before: web(tcp, off), after: web(tcp, on),
 			want: []string{tcp80 + "create health monitor " + monitorTCP + ", tags LBN; pool pool_0_LBN (ID)"},
@@ -225,22 +229,7 @@ func TestMonitorPlans(t *testing.T) {
 			t.Parallel()
 			inBubble(t, openstack.Options{}, func(f *writeFixture) {
 				f.settings.Monitor = monitored
-				f.ensure(c.before)
-				f.watch("TCP", 80)
-				if c.prepare != nil {
-					c.prepare(f)
-					f.settle()
-				}
-				want := c.want
-				if want == nil {
-					want = []string{""}
-				}
-				f.plans(c.reason, c.after, want...)
-				f.ensure(c.after)
-				f.unchanged(c.reason, c.after)
-				if outages := f.Outages(); len(outages) > 0 {
-					t.Errorf("%s: the port is not served after %q", c.reason, outages)
-				}
+				c.check(f)
 			})
 		})
 	}
