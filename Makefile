@@ -21,6 +21,8 @@ TEST := -vet=off -timeout 30m
 # mostly wait start first, then those that take longest.
 FIRST := ./test/e2e ./test/demo ./test/bench ./providers/openstack ./providers/aws ./providers/vsphere
 AT_ONCE = $$(processors=$$(getconf _NPROCESSORS_ONLN); echo $$((processors > 4 ? processors : 4)))
+# The tests of OpenStack that run anyway without the race detector, or count calls: a page is one.
+COUNTING := ^Test(Schedules|LossOfHalf|Crash|Cost|BusyCloud|Stuck|Budget|NewNetwork|LoadBalancerAdoptionNetworks|Trunk|PortsOfOthers|LoadBalancerMany)
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
 exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
@@ -70,8 +72,9 @@ e2e-openstack: tools bin/e2e/$(BINARY) ## Run tests on real OpenStack services; 
 	@test -f "$(OPENSTACK_DIR)/cloud.conf" || { echo "OPENSTACK_DIR must be a directory with the cloud.conf of a project that has the servers node-1 to node-63" >&2; exit 1; }
 	OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -tags openstackservices -timeout 60m -count=1 -v -p 1 -run '^TestServices|^TestOpenStackServices' ./providers/openstack ./test/e2e
 
-soak: ## Simulate a day of the vSphere provider, some minutes of CPU time
+soak: ## Simulate a day of the vSphere provider, and lists of OpenStack with three rows a page; some minutes of CPU time
 	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1
+	@$(PROGRESS) "running the tests of OpenStack with pages of three rows" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING)' -count=1
 
 lint: ## Run the linters
 	@tools/build golangci-lint >/dev/null

@@ -5,6 +5,7 @@
 package openstacktest
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ type Cloud struct{ *openstack.Cloud }
 // Start starts a cloud that ends with the test.
 func Start(t testing.TB, options openstack.Options) *Cloud {
 	t.Helper()
+	options.PageSize = cmp.Or(options.PageSize, pageSize)
 	cloud, err := openstack.Start(options)
 	if err != nil {
 		t.Fatalf("start cloud: %v", err)
