@@ -55,7 +55,7 @@ func (c *scheduledCloud) addForeign() {
 				Name: full, Subnet: subnet, Region: region, Project: project, Tags: []string{full, "multicloud-ccm.io/service-uid=" + webUID},
 				Listeners: []openstack.ListenerSpec{{
 					Name: "listener_0_" + full, Protocol: "TCP", Port: 80, Tags: []string{full},
-					Pool: &openstack.LBPoolSpec{Name: "pool_0_" + full, Monitor: "TCP", Members: []openstack.LBMemberSpec{{Name: "node-1", Address: "10.9.200.1", Port: 30080}}},
+					Pool: &openstack.LBPoolSpec{Name: "pool_0_" + full, Monitor: "TCP", Members: []openstack.LBMemberSpec{{Name: "node-1", Address: "10.9.250.1", Port: 30080}}},
 				}},
 			})
 			if region == "" && project == "" {
