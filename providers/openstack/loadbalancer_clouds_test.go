@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -26,21 +27,24 @@ func TestLoadBalancerProviderMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := balance(t, "")
-			set(b)
-			svc := b.create(web())
-			before := b.Interceptor().Count("octavia.CreateLoadBalancer")
-			if err := b.sync(svc); !errors.Is(err, apierr.ErrInvalid) {
-				t.Errorf("sync: %v", err)
-			}
-			if n := b.Interceptor().Count("octavia.CreateLoadBalancer") - before; n > 2 || len(b.LoadBalancers()) > 0 {
-				t.Errorf("%d requests, load balancers %v", n, b.LoadBalancers())
-			}
-			b.SetProviders("octavia")
-			b.SetBrokenProviders()
-			b.start("[LoadBalancer]\nlb-provider =\n")
-			svc = b.ensure(svc)
-			b.serves(b.address(svc), 80, b.nodes...)
+			synctest.Test(t, func(t *testing.T) {
+				b := balanceIn(t, openstack.Options{InMemory: true}, "")
+				set(b)
+				svc := b.create(web())
+				before := b.Interceptor().Count("octavia.CreateLoadBalancer")
+				if err := b.sync(svc); !errors.Is(err, apierr.ErrInvalid) {
+					t.Errorf("sync: %v", err)
+				}
+				if n := b.Interceptor().Count("octavia.CreateLoadBalancer") - before; n > 2 || len(b.LoadBalancers()) > 0 {
+					t.Errorf("%d requests, load balancers %v", n, b.LoadBalancers())
+				}
+				b.SetProviders("octavia")
+				b.SetBrokenProviders()
+				b.start("[LoadBalancer]\nlb-provider =\n")
+				// The new process waits for the load balancer that the old one has requested.
+				b.eventually("ensure with another provider", func() error { return b.sync(svc) })
+				b.serves(b.address(b.now(svc)), 80, b.nodes...)
+			})
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 )
@@ -173,7 +174,7 @@ func (s *Snapshot) read(ctx context.Context) (allLists, error) {
 // FindByName returns the load balancers with the name of a Service, or with its legacy name,
 // oldest first, without those that are being deleted. If the list of others has none, or has
 // one that this process has written since, those with the name are listed after the call:
-// there may be a new one. None with a legacy name are new.
+// there may be a new one. None with a legacy name are new, but one may have been deleted.
 func (s *Snapshot) FindByName(ctx context.Context, name, legacy string) ([]*client.LoadBalancerInfo, error) {
 	called := time.Now()
 	list, err := s.balancers.Get(ctx)
@@ -186,16 +187,17 @@ func (s *Snapshot) FindByName(ctx context.Context, name, legacy string) ([]*clie
 	if !list.begun.Before(called) || len(found) > 0 && !slices.ContainsFunc(found, changed) {
 		return found, nil
 	}
-	fresh, err := s.api.Octavia.ListLoadBalancers(ctx, client.LoadBalancerQuery{Name: name})
-	if err != nil {
-		return nil, fmt.Errorf("list load balancers: %w", err)
+	names := []string{name}
+	if slices.ContainsFunc(found, func(lb *client.LoadBalancerInfo) bool { return lb.Name == legacy && changed(lb) }) {
+		names = append(names, legacy)
 	}
-	// Of the older list, only what has the legacy name counts.
-	found = slices.DeleteFunc(found, func(lb *client.LoadBalancerInfo) bool { return lb.Name == name })
-	for _, lb := range fresh {
-		if isThere(lb) {
-			found = append(found, lb)
+	found = slices.DeleteFunc(found, func(lb *client.LoadBalancerInfo) bool { return slices.Contains(names, lb.Name) })
+	for _, name := range names {
+		fresh, err := s.api.Octavia.ListLoadBalancers(ctx, client.LoadBalancerQuery{Name: name})
+		if err != nil {
+			return nil, fmt.Errorf("list load balancers: %w", err)
 		}
+		found = append(found, lists.Filter(fresh, isThere)...)
 	}
 
 	return oldestFirst(found), nil
