@@ -119,7 +119,8 @@ func liveAnnotations() map[annotation.Name]values {
 		request.AnnotationHostname:           {first: "first.example.com", second: "second.example.com"},
 		request.AnnotationFlavorID:           flavors,
 		request.AnnotationAvailabilityZone:   zones,
-		request.AnnotationLoadBalancerID:     {},
+		request.AnnotationLoadBalancerID:     {}, // TestCrash moves a Service
+		request.AnnotationLoadBalancers:      {}, // only the controller sets it
 		request.AnnotationLoadBalancerAddress: {
 			first: "192.0.2.9", second: "no address", all: liveChange{stays: staysWritten},
 		},

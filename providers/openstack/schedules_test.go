@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	// schedules is how many of them there are, sampledSchedules how many of them run with
-	// the race detector. scheduledNodes is how many Nodes of each are not ready.
-	schedules, sampledSchedules, scheduledNodes = 1000, 4, 100
+	// schedules is how many of them there are, shortSchedules how many of them run with
+	// -short, and sampledSchedules with the race detector. scheduledNodes is how many Nodes
+	// of each are not ready.
+	schedules, shortSchedules, sampledSchedules, scheduledNodes = 1000, 250, 4, 100
 	// scheduleGroup is how many of them run one after the other in the same cloud, each
 	// from the same state and with a process of its own.
 	scheduleGroup = 50
@@ -42,8 +43,11 @@ const (
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	n := schedules
-	if raceDetector {
+	switch {
+	case raceDetector:
 		n = sampledSchedules
+	case testing.Short():
+		n = shortSchedules
 	}
 	for first := 0; first < n; first += scheduleGroup {
 		end := min(first+scheduleGroup, n)
