@@ -104,6 +104,7 @@ func TestLoadBalancerOperator(t *testing.T) {
 // groups of a user take no ranges of clients, which is an Event and no error.
 func TestLoadBalancerVIPGroups(t *testing.T) {
 	t.Parallel()
+	// Each sync is made once.
 	b := balanceIn(t, openstack.Options{OctaviaMinor: 29, StaleReads: new(openstack.StaleReads)}, "")
 	group := b.AddSecurityGroup(openstack.SecurityGroupSpec{Name: "mine"})
 	id := b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: "mine", Subnet: b.subnet, VIPGroups: []string{group}})

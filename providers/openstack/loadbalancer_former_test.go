@@ -76,6 +76,7 @@ func TestLoadBalancerRequestedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// The test itself decides which reads are stale.
 				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 				svc := b.create(web())
 				if tc.lost {
@@ -137,6 +138,7 @@ func TestLoadBalancerLostEarly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// The test itself decides which reads are stale.
 				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 				b.HoldPending("", true)
 				svc := b.create(web())
@@ -493,6 +495,7 @@ func TestLoadBalancerJoinedMeanwhile(t *testing.T) {
 func TestLoadBalancerLeftBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// Attempts are counted.
 		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 		svc := b.ensure(b.sharing(b.ensure(b.create(web()))))
 		b.change(svc, unannotate)

@@ -63,6 +63,7 @@ func TestLoadBalancerRefusedMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const ovn = "[LoadBalancer]\nlb-provider = ovn\nlb-method = SOURCE_IP_PORT\n"
+		// No read is stale: calls are counted.
 		b := balanceIn(t, openstack.Options{Profile: openstack.OVN, InMemory: true, StaleReads: new(openstack.StaleReads)}, ovn)
 		alien := kubetest.Node("alien")
 		alien.Spec.ProviderID = "aws:///eu-west-1a/i-0123456789abcdef0"

@@ -55,6 +55,7 @@ func TestLoadBalancerReachableNetwork(t *testing.T) {
 func TestLoadBalancerInvisibleSubnet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// No read is stale: calls are counted.
 		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 		foreign := b.AddNetwork(openstack.NetworkSpec{Name: "foreign", Project: openstack.ProjectOther})
 		hidden := b.AddSubnet(openstack.SubnetSpec{Network: foreign, CIDR: "10.5.0.0/24"})

@@ -512,6 +512,7 @@ func TestChangesTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// The routes of all Nodes fit, except where the limit is tested.
 				r := newRouting(t, nodes, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: tc.limit}})
 				alone := openstack.Error(http.StatusConflict, "Conflict", "concurrent update")
 				for _, op := range []string{opAdd, opRemove} {

@@ -86,6 +86,7 @@ func newScheduledCloud(t *testing.T, number int) *scheduledCloud {
 	delays := openstack.TypicalDelays()
 	delays.LoadBalancerCreate, delays.LoadBalancerUpdate = 15*time.Second, 2*time.Second // fewer looks at it
 	c := &scheduledCloud{lbSite: newSite(t, openstack.Options{
+		// Reads are stale while that is one of the faults.
 		Regions: []string{"RegionOne", "RegionTwo"}, Delays: &delays, PageSize: pages[number%len(pages)], StaleReads: new(openstack.StaleReads),
 	}, configs[number%len(configs)])}
 	c.addNode(len(c.nodes)) // it joins

@@ -93,6 +93,7 @@ func TestRestoredListener(t *testing.T) {
 	t.Parallel()
 	varied := map[string]bool{}
 	for seed := range drawn {
+		// A stale read would be another attempt.
 		inBubble(t, openstack.Options{OctaviaMinor: 27, StaleReads: new(openstack.StaleReads)}, func(f *writeFixture) {
 			f.ensure(web(kubetest.Port(v1.ProtocolTCP, 80), with(request.AnnotationXForwardedFor, "true")))
 			l, p := f.first()
