@@ -161,7 +161,7 @@ func (s *schedule) begin() *scheduledProcess {
 	text := s.CloudConfig(s.user, fmt.Sprintf("region = %q\n[LoadBalancer]\n%s", s.region, s.config))
 	times := tuning{}
 	times.client.Dial = s.ClientOptions().Dial
-	p.cloud, p.stop = startProvider(s.t, s.api, noEnvironment(), text, times)
+	p.cloud, _, p.stop = startProvider(s.t, s.api, noEnvironment(), text, times)
 	for range 2 {
 		p.work.Go(p.controller)
 	}
