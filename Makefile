@@ -62,7 +62,7 @@ test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
 exhaustive-aws: # Every crash, the cost of many load balancers and all kinds of them
 	@$(PROGRESS) "exploring AWS without the race detector" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500)|^TestManyServices|^TestConformanceLoadBalancers)
 
-exhaustive-openstack: # A quarter of the schedules of faults, every crash, costs and all kinds of load balancers
+exhaustive-openstack: # A tenth of the schedules of faults, crashes, costs and all kinds of load balancers
 	@$(PROGRESS) "exploring OpenStack without the race detector" $(call exhaustive,openstack,^TestSchedules|^TestLossOfHalf|^TestCrash|^TestCost|^TestBusyCloud|^TestConformanceLoadBalancers) -short
 
 e2e: tools bin/e2e/$(BINARY) ## Run only the end-to-end tests
@@ -74,7 +74,7 @@ e2e-openstack: tools bin/e2e/$(BINARY) ## Run tests on real OpenStack services; 
 
 soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages of three rows; some minutes of CPU time
 	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1
-	@$(PROGRESS) "simulating schedules of faults of OpenStack" $(call exhaustive,openstack,^TestSchedules) -count=1
+	@$(PROGRESS) "exploring schedules of faults and crashes of OpenStack" $(call exhaustive,openstack,^TestSchedules|^TestCrash) -v -count=1
 	@$(PROGRESS) "running the tests of OpenStack with pages of three rows" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING)' -count=1
 
 lint: ## Run the linters

@@ -20,7 +20,7 @@ const seedVariable = "CRASH_SEED"
 // samplePairs how many with two faults, in one of so many scenarios. All cases run
 // without it.
 const (
-	sampleSize      = 4
+	sampleSize      = 2
 	samplePairs     = 1
 	sampleScenarios = 4
 )

@@ -37,7 +37,7 @@ const lastChange = 15 * time.Second
 // each fault for every change of TestLoadBalancerLive. A process that starts then has to reach the same
 // end as without faults, or has to find all that there is to delete. After each call, what
 // was served and is still wanted is served. With the race detector a sample of the cases
-// runs.
+// runs, and with -short a sample of the changes.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	var cases, pairs atomic.Int64
@@ -45,7 +45,7 @@ func TestCrash(t *testing.T) {
 		all := crashScenarios()
 		maps.Copy(all, liveScenarios())
 		for i, name := range slices.Sorted(maps.Keys(all)) {
-			if raceDetector && all[name].sparse > 0 && i%liveSample != 0 {
+			if all[name].sparse > 0 && (raceDetector && i%liveSample != 0 || testing.Short() && i%shortSample != 0) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {

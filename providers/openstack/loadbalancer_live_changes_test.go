@@ -44,7 +44,7 @@ type values struct {
 func stay(why string) func(*liveChange) { return func(c *liveChange) { c.stays, c.event = why, "" } }
 func gap(why string) func(*liveChange)  { return func(c *liveChange) { c.gap = why } }
 
-// unchangeable is what Octavia cannot change. The user gets an Event, unless nothing is asked for.
+// unchangeable is what Octavia cannot change. The user gets an Event, unless nothing is wanted.
 func unchangeable(first, second string) values {
 	return values{
 		first: first, second: second, all: liveChange{stays: staysFixed, event: reasonFixed}, removed: stay(staysCurrent),

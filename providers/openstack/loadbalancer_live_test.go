@@ -44,8 +44,9 @@ func kinds() map[string]kind {
 	}
 }
 
-// liveSample is how many of the changes run with the race detector: one of so many.
-const liveSample = 8
+// One of so many changes runs with the race detector, and one of so many is crashed with
+// -short.
+const liveSample, shortSample = 24, 4
 
 // TestLoadBalancerLive changes each annotation, each field of a Service and each key of the
 // cloud-config while a load balancer serves (OS-LB-9, OS-LB-13): what was served and is still

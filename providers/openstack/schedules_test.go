@@ -24,7 +24,7 @@ const (
 	// schedules is how many of them there are, shortSchedules how many of them run with
 	// -short, and sampledSchedules with the race detector. scheduledNodes is how many Nodes
 	// of each are not ready.
-	schedules, shortSchedules, sampledSchedules, scheduledNodes = 1000, 250, 4, 100
+	schedules, shortSchedules, sampledSchedules, scheduledNodes = 1000, 100, 4, 100
 	// scheduleGroup is how many of them run one after the other in the same cloud, each
 	// from the same state and with a process of its own.
 	scheduleGroup = 50
