@@ -46,6 +46,18 @@ func DropResponse() Fault {
 	}
 }
 
+// Kill calls kill, which ends the client, and cuts the connection. The call is applied
+// before if applied is true.
+func Kill(kill func(), applied bool) Fault {
+	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if applied {
+			apply.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		kill()
+		panic(http.ErrAbortHandler)
+	}
+}
+
 // Slow delays the call by d, then passes it on.
 func Slow(d time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {

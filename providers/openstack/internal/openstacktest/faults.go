@@ -2,7 +2,6 @@ package openstacktest
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
@@ -52,11 +51,5 @@ func FaultOf(i explore.Injection) simserver.Fault {
 	case explore.Killed, explore.KilledLate:
 	}
 
-	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
-		if i.Fault.Applied() {
-			apply.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		i.Kill()
-		panic(http.ErrAbortHandler)
-	}
+	return simserver.Kill(i.Kill, i.Fault.Applied())
 }

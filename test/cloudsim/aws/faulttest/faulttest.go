@@ -6,7 +6,6 @@ package faulttest
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
@@ -60,11 +59,5 @@ func effect(i explore.Injection) simserver.Fault {
 	case explore.Killed, explore.KilledLate:
 	}
 
-	return func(_ http.ResponseWriter, r *http.Request, apply http.Handler) {
-		if i.Fault.Applied() {
-			apply.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		i.Kill()
-		panic(http.ErrAbortHandler)
-	}
+	return simserver.Kill(i.Kill, i.Fault.Applied())
 }
