@@ -2,8 +2,10 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
@@ -137,9 +139,7 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 	}
 	id, err := identify(ctx, cfg, base.IMDS(), clients)
 	if err != nil {
-		clients.Close()
-
-		return nil, err
+		return nil, errors.Join(err, clients.Close(ctx))
 	}
 	klog.FromContext(ctx).Info("Determined cluster identity",
 		"region", id.Region, "vpc", id.VPC, "cluster", id.Cluster.Name, "instance", id.InstanceID)
@@ -168,12 +168,13 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 	})
 }
 
-// Close stops the background work, with the calls to AWS that only it waits
-// for, and closes idle connections. Calls of controllers end with their own
-// contexts.
+// LastWrite implements provider.Writer.
+func (c *cloud) LastWrite() time.Time { return c.clients.LastWrite() }
+
+// Close stops the background work, waits for calls to AWS under way that change
+// something, rejects further ones, and closes idle connections.
 func (c *cloud) Close(ctx context.Context) error {
-	defer c.clients.Close()
-	if err := c.background.Close(ctx); err != nil {
+	if err := errors.Join(c.background.Close(ctx), c.clients.Close(ctx)); err != nil {
 		return fmt.Errorf("stop the AWS provider: %w", err)
 	}
 

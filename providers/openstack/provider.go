@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
@@ -252,7 +253,10 @@ func (c *cloud) servers() ([]string, bool) {
 // SetNodeRequeue implements provider.NodeRequeuer.
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
-// Close stops the background work, revokes the token and closes idle connections.
+// LastWrite implements provider.Writer.
+func (c *cloud) LastWrite() time.Time { return c.client.LastWrite() }
+
+// Close stops the background work, waits for writes under way, revokes the token and closes idle connections.
 func (c *cloud) Close(ctx context.Context) error {
 	stuck := c.background.Close(ctx)
 	if stuck != nil {

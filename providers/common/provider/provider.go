@@ -5,6 +5,7 @@ package provider
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/cloud-provider/app"
@@ -51,10 +52,19 @@ type Capability struct {
 	Note string
 }
 
-// Closer is a cloud that holds sessions. Close ends them and rejects new ones;
-// it is called once, before the process exits.
+// Closer is a cloud that holds sessions or changes something in the cloud. Close ends
+// the sessions and rejects new ones; once it has returned nil, nothing is changed any
+// more. It is called once, before the process exits.
 type Closer interface {
 	Close(ctx context.Context) error
+}
+
+// Writer is a Closer that changes something in the cloud. LastWrite returns when it last
+// did, or the zero time. A cloud may return what was before a write for some seconds
+// after it, which only the process that has made the write takes into account.
+type Writer interface {
+	Closer
+	LastWrite() time.Time
 }
 
 // NodeRequeuer is a cloud that notices when Nodes can be initialized which it

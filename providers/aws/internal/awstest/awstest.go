@@ -6,6 +6,7 @@
 package awstest
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
 	"testing"
@@ -103,7 +104,11 @@ func (r *Region) Connect(t testing.TB, options client.Options) *client.Clients {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(clients.Close)
+	t.Cleanup(func() {
+		if err := clients.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
 
 	return clients
 }

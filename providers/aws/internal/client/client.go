@@ -21,6 +21,7 @@ import (
 	"k8s.io/component-base/version"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/drain"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
@@ -60,16 +61,26 @@ type Clients struct {
 	ELB    ELB
 	ELBV2  ELBV2
 
-	http  *http.Client
-	owner *owner
+	http   *http.Client
+	owner  *owner
+	writes *drain.Writes
 }
 
 // OwnerChanged returns when the credentials last changed to those of a possibly
 // different account. It is zero if they never did.
 func (c *Clients) OwnerChanged() time.Time { return c.owner.changedAt() }
 
-// Close closes idle connections.
-func (c *Clients) Close() { c.http.CloseIdleConnections() }
+// Close waits for calls under way that change something, rejects further ones with
+// [drain.ErrClosed], and closes idle connections. It takes no longer than ctx.
+func (c *Clients) Close(ctx context.Context) error {
+	defer c.http.CloseIdleConnections()
+
+	return c.writes.Close(ctx)
+}
+
+// LastWrite returns when the last call that changes something ended. It is zero if there
+// was none.
+func (c *Clients) LastWrite() time.Time { return c.writes.Last() }
 
 // Load reads the environment and the shared configuration files. It calls no
 // API.
@@ -125,8 +136,9 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 	}
 	owner := &owner{clock: b.options.Tuning.Clock}
 	cfg.Credentials = credentials{cfg.Credentials, owner}
+	writes := &drain.Writes{}
 	stack := func(service Service) []func(*middleware.Stack) error {
-		return b.middleware(service, newLimiters(service, b.options.Tuning), true)
+		return append(b.middleware(service, newLimiters(service, b.options.Tuning), true), drainable(writes))
 	}
 
 	return &Clients{
@@ -149,8 +161,9 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 				o.EndpointResolverV2 = r
 			}
 		}),
-		http:  b.http,
-		owner: owner,
+		http:   b.http,
+		owner:  owner,
+		writes: writes,
 	}, nil
 }
 

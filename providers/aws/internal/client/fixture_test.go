@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"os"
 	"testing"
 	"time"
@@ -76,7 +77,11 @@ func connect(t *testing.T, o client.Options) (*client.Base, *client.Clients) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(clients.Close)
+	t.Cleanup(func() {
+		if err := clients.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
 
 	return base, clients
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
 	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/drain"
 )
 
 // middleware returns the middleware of all calls of a service: one around the
@@ -124,6 +127,28 @@ func (a *attempt) send(ctx context.Context, in middleware.FinalizeInput, next mi
 	}
 
 	return out, metadata, err
+}
+
+// drainable returns the middleware around each attempt of the calls that change something:
+// all but those with the names that AWS gives to reads.
+func drainable(writes *drain.Writes) func(*middleware.Stack) error {
+	return func(s *middleware.Stack) error {
+		if strings.HasPrefix(s.ID(), "Describe") {
+			return nil
+		}
+
+		return s.Finalize.Insert(middleware.FinalizeMiddlewareFunc("multicloud-ccm/drained", func(
+			ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
+		) (middleware.FinalizeOutput, middleware.Metadata, error) {
+			end, err := writes.Begin()
+			if err != nil {
+				return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+			}
+			defer end()
+
+			return next.HandleFinalize(ctx, in)
+		}), (*attempt)(nil).ID(), middleware.After)
+	}
 }
 
 // attemptTimeoutError means that an attempt took too long. The SDK would take

@@ -1,6 +1,7 @@
 package tagging
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -38,7 +39,11 @@ func virtual(t *testing.T, instances int, adjust func(*Options), test func(b *fi
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(clients.Close)
+		t.Cleanup(func() {
+			if err := clients.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
 		region.cloud.Interceptor().SetLatency(30 * time.Millisecond)
 		b := &fixture{t: t, cloud: region.cloud, subnet: region.subnet}
 		b.prepare(clients.EC2, adjust)

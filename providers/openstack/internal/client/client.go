@@ -99,11 +99,15 @@ func (c *Client) Region() string { return c.session.config.Region }
 // Project returns the ID of the project, after a login if there was none. It never changes.
 func (c *Client) Project(ctx context.Context) (string, error) { return c.session.projectID(ctx) }
 
-// Close logs out and closes all idle connections; every further call fails with
-// [ErrClosed]. It takes no longer than ctx. Calls under way go on, and leave connections
-// that the next Close closes.
+// LastWrite returns when the last request ended that changes something, logins aside. It
+// is zero if there was none.
+func (c *Client) LastWrite() time.Time { return c.shared.writes.Last() }
+
+// Close waits for writes under way, logs out and closes all idle connections; every
+// further call fails with [ErrClosed]. It takes no longer than ctx. Reads under way go
+// on, and leave connections that the next Close closes.
 func (c *Client) Close(ctx context.Context) error {
-	err := c.session.close(ctx)
+	err := errors.Join(c.shared.writes.Close(ctx), c.session.close(ctx))
 	c.shared.http.CloseIdleConnections()
 	if err != nil {
 		return fmt.Errorf("close client of Keystone %s: %w", c.session.name(), err)

@@ -52,7 +52,7 @@ func newIdentity(cfg Config, s *shared) (*identity, error) {
 		root = strings.TrimSuffix(root, "/v2.0")
 	}
 	base = &url.URL{Scheme: base.Scheme, Host: base.Host, Path: root + "/"}
-	i.transport = &transport{service: Identity, shared: s, limiter: newLimiter(Identity, s.options), base: base}
+	i.transport = &transport{service: Identity, shared: s, limiter: newLimiter(Identity, s.options), base: base, send: s.http}
 	i.client = newServiceClient(i.transport, cfg.UserAgent)
 	i.client.Endpoint = base.String() + "v3/"
 

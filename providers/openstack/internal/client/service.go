@@ -62,6 +62,7 @@ func (s *service) open(ctx context.Context) (*gophercloud.ServiceClient, error) 
 	if s.client == nil {
 		t := &transport{
 			service: s.name, shared: s.shared, limiter: newLimiter(s.name, s.shared.options), tokens: s.session, base: base,
+			send: s.shared.writes.Wrap(s.shared.http),
 		}
 		s.client, s.base = newServiceClient(t, s.session.config.UserAgent), base
 		s.client.Endpoint = base.String()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/drain"
 )
 
 // tokenHeader has the token of a request.
@@ -29,6 +30,8 @@ type transport struct {
 	tokens tokenSource
 	// base is the URL that all requests begin with.
 	base *url.URL
+	// send sends a request once.
+	send http.RoundTripper
 }
 
 // tokenSource is where a transport gets its token from.
@@ -43,7 +46,9 @@ type tokenSource interface {
 
 // shared is what the transports of a client have in common.
 type shared struct {
-	http    *http.Transport
+	http *http.Transport
+	// writes are those of all services but Keystone, whose token is revoked after them.
+	writes  drain.Writes
 	options Options
 	timeout time.Duration
 	// redact removes secrets from a text.
@@ -149,7 +154,7 @@ func (c *call) attempt(ctx context.Context, held *token) (*http.Response, error)
 		release()
 		counted(err)
 	}
-	res, err := c.shared.http.RoundTrip(c.prepare(sending, held, &sent))
+	res, err := c.send.RoundTrip(c.prepare(sending, held, &sent))
 	if err != nil {
 		err = c.lost(ctx, err, sent.Load())
 		end(err)
