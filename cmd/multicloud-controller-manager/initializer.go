@@ -67,6 +67,9 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 		s.life.track(cloud)
 		err = checkClusterID(cloud, shared.AllowUntaggedCloud)
 	}
+	if err == nil {
+		err = s.life.prepareHandover(completed)
+	}
 	if err != nil {
 		klog.ErrorS(err, "Cloud provider did not start", "provider", shared.CloudProvider.Name, "cloudConfig", shared.CloudProvider.CloudConfigFile)
 		klog.FlushAndExit(klog.ExitFlushTimeout, 1)

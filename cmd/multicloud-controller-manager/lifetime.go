@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 	"time"
 
+	ccmconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
@@ -16,18 +20,23 @@ import (
 const (
 	// closeTimeout bounds logging out of the cloud.
 	closeTimeout = 8 * time.Second
+	// kubeTimeout bounds the end of writes to the Kubernetes API, and the release of
+	// the lease.
+	kubeTimeout = 4 * time.Second
 	// stopTimeout bounds how long startup may continue after a stop.
 	stopTimeout = 20 * time.Second
 )
 
 // lifetime logs out of the cloud before the process exits, for every cause: a
-// signal, a changed cloud-config, a lost lease, a fatal error.
+// signal, a changed cloud-config, a lost lease, a fatal error. After a signal and
+// a changed cloud-config it releases the lease, too.
 type lifetime struct {
 	ctx  context.Context //nolint:containedctx // it is the lifetime of the process
 	stop context.CancelFunc
 
-	mu    sync.Mutex
-	cloud provider.Closer
+	mu       sync.Mutex
+	cloud    provider.Closer
+	handover *handover
 	// closed is created by the first call of closeCloud, which closes it at its end.
 	closed chan struct{}
 }
@@ -67,15 +76,61 @@ func (l *lifetime) track(cloud any) {
 	l.cloud = closer
 }
 
+// prepareHandover makes handOver release the lease.
+func (l *lifetime) prepareHandover(completed *ccmconfig.CompletedConfig) error {
+	h, err := newHandover(completed)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.handover = h
+
+	return nil
+}
+
+// handOver ends the writes of this process, logs out of the cloud and then releases
+// the lease. It returns why the lease was not released: another process must not lead
+// as long as this one may write, or the cloud may return what was before its writes.
+func (l *lifetime) handOver() error {
+	l.mu.Lock()
+	h := l.handover
+	l.mu.Unlock()
+	if h == nil {
+		l.closeCloud()
+
+		return nil
+	}
+	drained := bounded(h.drainWrites)
+	if closed := l.closeCloud(); drained != nil || !closed {
+		return cmp.Or(drained, errors.New("the cloud provider was not closed"))
+	}
+	if writer, ok := l.cloud.(provider.Writer); ok {
+		if age := time.Since(writer.LastWrite()); age < h.settle {
+			return fmt.Errorf("the cloud was changed %s ago", age.Round(time.Millisecond))
+		}
+	}
+
+	return bounded(h.leases.release)
+}
+
+// bounded calls the Kubernetes API for a bounded time.
+func bounded(call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), kubeTimeout)
+	defer cancel()
+
+	return call(ctx)
+}
+
 // exit ends the process after logging out. It does not return.
 func (l *lifetime) exit(code int) {
 	l.closeCloud()
 	os.Exit(code)
 }
 
-// closeCloud logs out of the cloud, once. A second call waits for the first, or
-// the process would end before the logout has.
-func (l *lifetime) closeCloud() {
+// closeCloud logs out of the cloud, once, and reports whether nothing was left. A second
+// call waits for the first, or the process would end before the logout has.
+func (l *lifetime) closeCloud() bool {
 	l.mu.Lock()
 	cloud, closed := l.cloud, l.closed
 	first := closed == nil
@@ -90,21 +145,22 @@ func (l *lifetime) closeCloud() {
 		case <-time.After(closeTimeout):
 		}
 
-		return
+		return false
 	}
 	defer close(closed)
-	if cloud != nil {
-		logOut(cloud)
-	}
+
+	return cloud == nil || logOut(cloud)
 }
 
-func logOut(cloud provider.Closer) {
+func logOut(cloud provider.Closer) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := cloud.Close(ctx); err != nil {
 		klog.ErrorS(err, "Closing the cloud provider left something behind")
 
-		return
+		return false
 	}
 	klog.InfoS("Cloud provider closed")
+
+	return true
 }

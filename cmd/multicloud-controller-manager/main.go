@@ -17,6 +17,7 @@ import (
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // rest_client_* metrics
 	_ "k8s.io/component-base/metrics/prometheus/version"  // kubernetes_build_info
+	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
@@ -48,7 +49,11 @@ func run(providers []provider.Descriptor) int {
 		return 1
 	}
 	code := cli.Run(cmd)
-	life.closeCloud()
+	if code != 0 {
+		life.closeCloud()
+	} else if err := life.handOver(); err != nil {
+		klog.ErrorS(err, "The lease is kept until it expires")
+	}
 
 	return code
 }

@@ -35,7 +35,7 @@ func TestSwitchProvider(t *testing.T) {
 	first.awaitExit(t, 0)
 	wantNoSessions(t, vc)
 	calls := vc.Total()
-	c.freeLease(t)
+	c.wantReleased(t)
 	second := c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: instance.name})
 	c.awaitInitialized(t, instance.name)
@@ -52,7 +52,7 @@ func TestSwitchProvider(t *testing.T) {
 	write(t, path, vsphereConfig(vc))
 	second.awaitExit(t, 0)
 	total = r.Interceptor().Total()
-	c.freeLease(t)
+	c.wantReleased(t)
 	c.run(t, path)
 	c.join(t, controlplane.NodeSpec{Name: "vm-2"})
 	c.awaitInitialized(t, "vm-2")
@@ -118,7 +118,7 @@ func TestChangedConfig(t *testing.T) {
 
 	write(t, path, both)
 	m.awaitExit(t, 0)
-	c.freeLease(t)
+	c.wantReleased(t)
 	c.run(t, path)
 	c.awaitNode(t, name, "to have its new address", hasAddress(v1.NodeInternalIP, "2001:db8::6"))
 }

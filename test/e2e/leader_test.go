@@ -1,15 +1,52 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
-// FW-START-5: a successor waits for the lease to run out, and has no session
-// before it is the leader.
+// FW-START-5: the successor of a leader that ends does not wait for the lease to expire.
+func TestLeaderHandsOver(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	vc := startCloud(t, smallVCenter("vc", "before", "after")).VCenter("vc")
+	config := writeConfig(t, vsphereConfig(vc))
+	// Waiting for such a lease to expire takes longer than the test may.
+	const long = "--leader-elect-lease-duration=1h"
+	leader := c.run(t, config, long)
+	c.join(t, controlplane.NodeSpec{Name: "before"})
+	c.awaitInitialized(t, "before")
+	standby := c.launch(t, "standby", config, long)
+	standby.awaitLog(t, "Attempting to acquire leader lease")
+
+	leader.terminate(t)
+	ended := time.Now()
+	if released := leader.logged(t, "Lease released"); len(released) != 1 {
+		t.Fatalf("the lease was not released once: %q", released)
+	}
+	wantLast(t, leader, "Cloud provider closed", "Lease released")
+	standby.awaitLog(t, "Successfully acquired lease")
+	t.Logf("the standby is the leader %s after the process has ended", time.Since(ended).Round(time.Millisecond))
+	c.join(t, controlplane.NodeSpec{Name: "after"})
+	c.awaitInitialized(t, "after")
+}
+
+// wantLast checks that the log has both texts, in this order.
+func wantLast(t *testing.T, m *manager, first, last string) {
+	t.Helper()
+	log := strings.Join(m.logged(t, ""), "\n")
+	if i, j := strings.Index(log, first), strings.Index(log, last); i < 0 || j < i {
+		t.Errorf("want %q before %q in the log:\n%s", first, last, log)
+	}
+}
+
+// FW-START-5: the successor of a leader that was killed waits for the lease to expire,
+// and has no session before it is the leader.
 func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
