@@ -83,9 +83,9 @@ func TestLeasesAreNoted(t *testing.T) {
 				}
 				write := client.CoordinationV1().Leases(tc.lease.Namespace)
 				if tc.create {
-					_, err = write.Create(t.Context(), tc.lease, metav1.CreateOptions{})
+					_, err = write.Create(t.Context(), tc.lease.DeepCopy(), metav1.CreateOptions{})
 				} else {
-					_, err = write.Update(t.Context(), tc.lease, metav1.UpdateOptions{})
+					_, err = write.Update(t.Context(), tc.lease.DeepCopy(), metav1.UpdateOptions{})
 				}
 				if !errors.Is(err, errUnreachable) {
 					t.Fatalf("want the error of the transport, got %v", err)
