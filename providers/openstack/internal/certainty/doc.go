@@ -23,12 +23,12 @@
 //	the actions of the server contain "delete"         gone, whatever the age of the Node
 //	the actions could not be read                      uncertain
 //	no server of another Node was found for 30 s       uncertain
-//	no actions are recorded                            after 15 minutes
-//	many servers are missing at once                   after 15 minutes
+//	no actions are recorded                            after 13 minutes
+//	many servers are missing at once                   after 13 minutes
 //	otherwise                                          absent
 //
-// Many is more than three and more than a tenth of the Nodes. "After 15 minutes" means
-// that for 15 minutes Nova's 404 was all that a GET got about the server, while the servers
+// Many is more than three and more than a tenth of the Nodes. "After 13 minutes" means
+// that for 13 minutes Nova's 404 was all that a GET got about the server, while the servers
 // of other Nodes were found: [Kept] until then, [Absent] afterwards. Time in which no other
 // server was found does not count.
 //

@@ -6,8 +6,11 @@ const (
 	// OtherAge is the age up to which a server of another Node proves the
 	// project and the region.
 	OtherAge = 30 * time.Second
-	// Settle is for how long servers must be missing that could return.
-	Settle = 15 * time.Minute
+	// Settle is for how long servers must be missing that could return. The loss of half a
+	// cluster of 100 Nodes is to be seen within 15 minutes: two of them are for what comes
+	// before the first 404 and after the last one, the report that the Nodes are not ready, a
+	// list of servers, and reading so many servers in each round of them.
+	Settle = 13 * time.Minute
 	// SettleGap is the longest time between two responses of 404 that count as
 	// one series, unless the server was to be read all the time in between: in a
 	// large cluster, reading each missing server once can take longer.

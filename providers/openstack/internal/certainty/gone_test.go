@@ -108,8 +108,8 @@ func manyCells() map[string]goneCase {
 		"TenOfHundred":     {"a tenth is few", missing(10, 100, 0), certainty.Absent, nil},
 		"ElevenOfHundred":  {"more than a tenth", missing(11, 100, 0), certainty.Kept, certainty.ErrSettling},
 		"UnknownNumber":    {"nothing is known about the cluster", missing(1, 0, 0), certainty.Kept, certainty.ErrSettling},
-		"ManyNotLong":      {"still less than 15 minutes", missing(50, 100, certainty.Settle-1), certainty.Kept, certainty.ErrSettling},
-		"ManyForLong":      {"missing for 15 minutes", missing(50, 100, certainty.Settle), certainty.Absent, nil},
+		"ManyNotLong":      {"still less than 13 minutes", missing(50, 100, certainty.Settle-1), certainty.Kept, certainty.ErrSettling},
+		"ManyForLong":      {"missing for 13 minutes", missing(50, 100, certainty.Settle), certainty.Absent, nil},
 		"ManyWithoutSince": {"no series", func(e *certainty.Evidence) { missing(50, 100, 0)(e); e.Since = time.Time{} }, certainty.Kept, certainty.ErrSettling},
 	}
 }
@@ -172,8 +172,8 @@ func (f fault) responses(server truth, hit bool) (certainty.Response, certainty.
 	return response, actions
 }
 
-// TestSchedules (OS-NODE-5): in a thousand random schedules of faults, of up to a quarter of
-// an hour each, no living server is gone, and a recorded deletion is seen at
+// TestSchedules (OS-NODE-5): in a thousand random schedules of faults, of up to 13
+// minutes each, no living server is gone, and a recorded deletion is seen at
 // once when the fault ends.
 func TestSchedules(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ var (
 	ErrNoOther = unusable("the server is missing, and so are those of all other Nodes")
 	// ErrSettling means that the server must be missing for longer.
 	ErrSettling = errors.New(
-		"the server has not been missing for 15 minutes, and Nova has no record that it was deleted: it may return")
+		"the server has not been missing for 13 minutes, and Nova has no record that it was deleted: it may return")
 )
 
 func unusable(text string) error { return apierr.Mark(apierr.ErrUnavailable, errors.New(text)) }

@@ -132,7 +132,7 @@ func TestOtherCluster(t *testing.T) {
 			cfg := f.ClientConfig()
 			cfg.Region = tc.region
 			f.connect(t, tc.user, cfg)
-			for range 200 { // more than 15 minutes
+			for range 200 { // more than 13 minutes
 				for _, id := range ids {
 					f.wantVerdict(t, tc.reason, id, certainty.Uncertain, certainty.ErrNoOther)
 				}
@@ -142,7 +142,7 @@ func TestOtherCluster(t *testing.T) {
 	}
 }
 
-// TestSettling (OS-NODE-5): a server without a record is absent after 15 minutes of 404 in
+// TestSettling (OS-NODE-5): a server without a record is absent after 13 minutes of 404 in
 // which another one was found, and each other response begins them anew.
 func TestSettling(t *testing.T) {
 	t.Parallel()
@@ -181,15 +181,15 @@ func TestSettlingInterrupted(t *testing.T) {
 			f.tick(time.Minute)
 		}
 	}
-	wait(14, certainty.Kept, certainty.ErrSettling)
+	wait(12, certainty.Kept, certainty.ErrSettling)
 	f.setNodes(ids[:1])
 	wait(3, certainty.Uncertain, certainty.ErrNoOther)
 	f.setNodes(ids)
-	wait(2, certainty.Kept, certainty.ErrSettling) // since the 14th minute
+	wait(2, certainty.Kept, certainty.ErrSettling) // since the 12th minute
 	wait(1, certainty.Absent, nil)
 }
 
-// TestSettlingFound (OS-NODE-5): a list that has the server begins the 15 minutes anew, unless
+// TestSettlingFound (OS-NODE-5): a list that has the server begins the 13 minutes anew, unless
 // it is older than the response that it is missing.
 func TestSettlingFound(t *testing.T) {
 	t.Parallel()
@@ -200,10 +200,10 @@ func TestSettlingFound(t *testing.T) {
 	f.tick(time.Second)
 	f.wantVerdict(t, "first", ids[0], certainty.Kept, certainty.ErrSettling)
 	f.mustFind(t, ids[0]) // in the old list
-	f.tick(8 * time.Minute)
-	f.wantVerdict(t, "eight minutes", ids[0], certainty.Kept, certainty.ErrSettling)
-	f.tick(8 * time.Minute)
-	f.wantVerdict(t, "sixteen minutes", ids[0], certainty.Absent, nil)
+	f.tick(7 * time.Minute)
+	f.wantVerdict(t, "seven minutes", ids[0], certainty.Kept, certainty.ErrSettling)
+	f.tick(7 * time.Minute)
+	f.wantVerdict(t, "fourteen minutes", ids[0], certainty.Absent, nil)
 	f.SetServerMapped(ids[0], true)
 	f.tick(time.Minute)
 	f.mustFind(t, ids[0])
