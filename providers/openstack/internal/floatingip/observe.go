@@ -34,14 +34,21 @@ func Observe(ctx context.Context, api API, lb *client.LoadBalancerInfo, d *Desir
 	if err != nil || d == nil {
 		return o, err
 	}
-	if addr := d.reusable(o); addr.IsValid() {
-		o.Existing, err = api.FloatingIPsByAddress(ctx, addr.String())
+	addr := d.reusable(o)
+	if !addr.IsValid() {
+		return o, nil
 	}
+	existing, err := api.FloatingIPsByAddress(ctx, addr.String())
 	if err != nil {
-		return nil, fmt.Errorf("observe floating IP %s: %w", d.reusable(o), err)
+		return nil, fmt.Errorf("observe floating IP %s: %w", addr, err)
+	}
+	// One that is on the port was missing in the first list.
+	o, err = From(lb, slices.Concat(associated, existing), d)
+	if err == nil {
+		o.Existing = existing
 	}
 
-	return o, nil
+	return o, err
 }
 
 // ObserveDeletion is [Observe] for a load balancer that is to be deleted. It may be deleted

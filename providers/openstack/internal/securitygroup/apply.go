@@ -64,7 +64,7 @@ func create(names request.Names) change.Step {
 // run finds that port. It stays if a port may not be changed.
 func remove(group groupRef) change.Step {
 	return plan.NewStep("DeleteSecurityGroup", "delete security group "+group.String(), func(ctx context.Context, env *change.Env) error {
-		if _, err := env.IDs.Get(keyKept); err == nil {
+		if _, err := env.IDs.Get(keyKept + group.ID); err == nil {
 			return nil
 		}
 

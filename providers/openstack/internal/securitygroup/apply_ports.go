@@ -58,8 +58,8 @@ func removeFrom(group groupRef, members []member) change.Plan {
 	}).Removal().Dispensable()}
 }
 
-// keyKept is the key of a group that stays, since ports keep it.
-const keyKept = "kept security group"
+// keyKept, followed by its ID, is the key of a group that stays, since ports keep it.
+const keyKept = "kept security group "
 
 // takeFrom takes the group off ports before it is deleted. Ports that OpenStack does not
 // allow to change keep it, and it stays.
@@ -73,7 +73,7 @@ func takeFrom(group groupRef, members []member) change.Plan {
 					group.name, plan.FewCommas(refused.members), change.Message(refused.cause)))
 			}
 			if len(refused.members) > 0 && refused.isAll {
-				env.IDs.Set(keyKept, group.ID)
+				env.IDs.Set(keyKept+group.ID, group.ID)
 
 				return nil
 			}

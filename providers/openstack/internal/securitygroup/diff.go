@@ -30,9 +30,10 @@ func (m member) String() string { return cmp.Or(m.node, m.port.ID) }
 //  3. The ports of Nodes get the group.
 //  4. Other ports lose it, unless they are to keep it.
 //  5. Other rules are deleted, also those that a new group has from the start.
+//  6. Other groups of the Service are deleted.
 //
 // The failure of a step does not end the run: load balancers may work without it. Steps 4
-// and 5 are left out as long as there are gaps, see [Incomplete].
+// to 6 are left out as long as there are gaps, see [Incomplete].
 func Diff(o *Observed, d *Desired) change.Plan {
 	group := groupRef{name: d.Names.SecurityGroup(), Ref: plan.Ref{Key: Key}}
 	rules := &ruleChange{group: group, wanted: d.Rules, missing: d.Rules, unread: o.Group == nil}
@@ -51,6 +52,7 @@ func Diff(o *Observed, d *Desired) change.Plan {
 	steps = append(steps, addTo(rules.group, added)...)
 	steps = append(steps, removeFrom(rules.group, removed)...)
 	steps = append(steps, rules.removals()...)
+	steps = append(steps, o.surplusRemovals()...)
 	if gaps, _ := Incomplete(o, d); len(gaps) > 0 {
 		return steps.Additions()
 	}
@@ -97,5 +99,15 @@ func DiffDelete(o *Observed) change.Plan {
 	group := groupRef{name: o.Group.Name, Ref: plan.ID(o.Group.ID)}
 	members := sortMembers(lists.Map(o.Members, func(p *client.Port) member { return member{port: p} }))
 
-	return append(takeFrom(group, members), remove(group))
+	return slices.Concat(takeFrom(group, members), change.Plan{remove(group)}, o.surplusRemovals())
+}
+
+// surplusRemovals plans to delete the other groups of the Service.
+func (o *Observed) surplusRemovals() change.Plan {
+	var steps change.Plan
+	for _, other := range o.Surplus {
+		steps = append(steps, DiffDelete(other)...)
+	}
+
+	return steps
 }

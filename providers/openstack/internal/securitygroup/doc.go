@@ -11,7 +11,8 @@
 //
 //   - Names, descriptions and rules are those of the upstream cloud controller manager.
 //   - There is one group for each Service. It is found by its name, which has the UID of
-//     the Service.
+//     the Service. Of several, which a list that was short can lead to, the one that most
+//     ports have stays.
 //   - A group that is in order costs three reads, however many Nodes there are: the group,
 //     its rules and the ports that have it. Ports of the servers of other Nodes cost one
 //     read for each 50 of them.

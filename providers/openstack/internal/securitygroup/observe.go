@@ -1,6 +1,7 @@
 package securitygroup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// ErrAmbiguous means that several groups have the name of that of a Service. A user must
-// delete all but one.
+// ErrAmbiguous means that several groups have the name of that of a Service, which were not
+// there when it was planned to create one. The next run keeps one of them.
 var ErrAmbiguous = apierr.Mark(apierr.ErrConflict, errors.New("several security groups have the same name"))
 
 // ownerSubport is the device owner of the ports in a trunk, whose device is not the server
@@ -47,51 +48,50 @@ type Observed struct {
 	// Ports are the ports of servers, and those in their trunks, by the IDs of the servers.
 	// There are only those of Nodes that have no port among the members.
 	Ports map[string][]*client.Port
+	// Surplus are other groups of the Service: one was made while a list lacked the first.
+	// They have neither rules nor ports of Nodes without the group.
+	Surplus []*Observed
 }
 
 // Find reads the group of a Service and the ports that have it, which is all that its
-// deletion needs. The project is that which all logins lead to. The error is an
-// [ErrAmbiguous] if there are several groups.
+// deletion needs. The project is that which all logins lead to. Of several groups, it is the
+// one that most ports have, or else the first by ID. Each of them costs a read of ports.
 func Find(ctx context.Context, api API, names request.Names, project string) (*Observed, error) {
-	group, err := findGroup(ctx, api, names, project)
-	if err != nil || group == nil {
+	groups, err := findGroups(ctx, api, names, project)
+	if err != nil || len(groups) == 0 {
 		return &Observed{}, err
 	}
-	members, err := api.PortsBySecurityGroup(ctx, group.ID)
-	if err != nil {
-		return nil, fmt.Errorf("find the ports with security group %s: %w", group.ID, err)
+	all := make([]*Observed, 0, len(groups))
+	for _, group := range groups {
+		members, err := api.PortsBySecurityGroup(ctx, group.ID)
+		if err != nil {
+			return nil, fmt.Errorf("find the ports with security group %s: %w", group.ID, err)
+		}
+		all = append(all, &Observed{Group: group, Members: members})
 	}
+	slices.SortFunc(all, func(a, b *Observed) int {
+		return cmp.Or(cmp.Compare(len(b.Members), len(a.Members)), cmp.Compare(a.Group.ID, b.Group.ID))
+	})
+	all[0].Surplus = all[1:]
 
-	return &Observed{Group: group, Members: members}, nil
+	return all[0], nil
 }
 
-// findGroup returns the group of a Service, nil if there is none.
-func findGroup(ctx context.Context, api interface {
-	SecurityGroupsByName(ctx context.Context, name string) ([]*client.SecurityGroup, error)
-}, names request.Names, project string,
-) (*client.SecurityGroup, error) {
+// findGroups returns the groups of a Service.
+func findGroups(ctx context.Context, api API, names request.Names, project string) ([]*client.SecurityGroup, error) {
 	name := names.SecurityGroup()
 	found, err := api.SecurityGroupsByName(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("find security group %s: %w", name, err)
 	}
-	own := lists.Filter(found, func(g *client.SecurityGroup) bool {
-		return certainty.IsOwnSecurityGroup(names, g.ProjectID, project, g.Name)
-	})
-	switch len(own) {
-	case 0:
-		return nil, nil
-	case 1:
-		return own[0], nil
-	}
-	ids := plan.Sorted(lists.Map(own, func(g *client.SecurityGroup) string { return g.ID }))
 
-	return nil, fmt.Errorf("find security group %s: %w: %s", name, ErrAmbiguous, plan.Words(ids))
+	return lists.Filter(found, func(g *client.SecurityGroup) bool {
+		return certainty.IsOwnSecurityGroup(names, g.ProjectID, project, g.Name)
+	}), nil
 }
 
 // Observe reads the group of a Service with its rules, the ports that have it, and the
-// ports of the Nodes that are to have it. The project is that which all logins lead to. The
-// error is an [ErrAmbiguous] if there are several groups.
+// ports of the Nodes that are to have it, see [Find].
 func Observe(ctx context.Context, api API, d *Desired, project string) (*Observed, error) {
 	o, err := Find(ctx, api, d.Names, project)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -381,15 +382,62 @@ func TestServiceThatIsDown(t *testing.T) {
 	check(t, "deleted rules", 1, f.Interceptor().Count("neutron.DeleteSecurityGroupRule"))
 }
 
-// TestAmbiguousGroup writes nothing: nothing shows which of them is ours.
-func TestAmbiguousGroup(t *testing.T) {
+// shortList is a list that lacks all of its rows.
+func shortList(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"security_groups": []}`)
+}
+
+// TestSecondGroup (OS-LB-18): a list lacked the group of the Service, so that a second one was
+// made. The next sync deletes one of them, once the other one has all ports and rules.
+func TestSecondGroup(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 3, openstack.Options{})
+	f.mustSync(t)
+	first := f.group(t)
+	f.Interceptor().Inject("neutron.ListSecurityGroups", simserver.First(2), shortList)
+	must(t, f.sync(bounded(t), f.client).err)
+	check(t, "groups after a short list", 2, len(f.groups(t)))
+	for _, port := range f.ports { // in use is what most ports have
+		p, _ := f.Port(port)
+		f.SetPortGroups(port, append(p.Groups[:1:1], first)...)
+	}
+	f.SetPortGroups(f.ports["node-002"], f.groups(t)...)
+	f.mustSync(t)
+	check(t, "group", first, f.group(t))
+	check(t, "nodes", "node-001 node-002 node-003", f.withGroup(t))
+	check(t, "rules", webRules, f.rules(t))
+	f.mustSync(t)
+	check(t, "plan of an unchanged group", "", f.sync(bounded(t), f.client).plan)
+	must(t, f.remove(bounded(t), f.client).err)
+	check(t, "groups after the deletion", []string(nil), f.groups(t))
+}
+
+// TestSecondGroupKept (OS-LB-11, OS-LB-18): while something is not understood, nothing is
+// deleted; a group that a port keeps stays, and the other one is deleted.
+func TestSecondGroupKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, openstack.Options{})
 	f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: groupName})
 	f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: groupName})
-	is(t, f.sync(bounded(t), f.client).err, ErrAmbiguous)
-	is(t, f.remove(bounded(t), f.client).err, ErrAmbiguous)
-	check(t, "writes", map[string]int{}, f.Writes())
+	f.joinAt("node-002", "10.0.3.3") // on no port
+	f.AddPort(openstack.PortSpec{Network: f.network, IPs: []string{"10.0.3.4"}, Server: f.given.Servers["node-002"]})
+	must(t, f.sync(bounded(t), f.client).err)
+	check(t, "groups", 2, len(f.groups(t)))
+	f.leave("node-002")
+	f.mustSync(t)
+	check(t, "groups", 1, len(f.groups(t)))
+	kept := f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: groupName})
+	port := f.AddPort(openstack.PortSpec{Network: f.network, Groups: []string{kept}})
+	f.Interceptor().Inject("neutron.UpdatePort", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if strings.HasSuffix(r.URL.Path, port) {
+			apply = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { openstack.Denied()(w, r, apply) })
+		}
+		apply.ServeHTTP(w, r)
+	})
+	must(t, f.remove(bounded(t), f.client).err)
+	check(t, "groups", 1, len(f.groups(t)))
+	check(t, "group", kept, f.group(t))
 }
 
 // TestGroupsOfOthers are not ours: the UID of the Service and the project count.
