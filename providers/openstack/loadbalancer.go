@@ -101,6 +101,8 @@ type loadBalancer struct {
 	// time if that was refused or it was found. seen has when a load balancer was last there,
 	// by its ID.
 	requested, seen sync.Map
+	// refusedCreations has the last [refusedCreation] of a Service, by its UID.
+	refusedCreations sync.Map
 	// began is when the operations of this process began: another one made those before.
 	began time.Time
 	// patched has what was written to Services, which are synced again because of it.
@@ -216,6 +218,7 @@ func (l *loadBalancer) forget(svc *v1.Service) {
 	l.services.Forget(svc)
 	l.stalled.end(svc.UID)
 	l.requested.Delete(svc.UID)
+	l.refusedCreations.Delete(svc.UID)
 	l.patched.drop(svc.UID)
 	l.created.drop(svc.UID)
 }

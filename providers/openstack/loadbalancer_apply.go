@@ -142,7 +142,8 @@ func isLasting(err error) bool {
 }
 
 // make creates the load balancer. That it is requested is recorded first, so that the next
-// process does not request another one before lists must have it.
+// process does not request another one before lists must have it. One that was lost stays in
+// the record: the annotation has its ID, which is not a mistake of the user.
 func (r *run) make(ctx context.Context, found *balancer) error {
 	o, err := r.observe(ctx, found)
 	if err != nil {
@@ -157,7 +158,11 @@ func (r *run) make(ctx context.Context, found *balancer) error {
 			return err
 		}
 	}
-	if err := r.record(ctx, request.Requested); err != nil {
+	recorded := []string{request.Requested}
+	if found.lost != "" {
+		recorded = append(recorded, found.lost)
+	}
+	if err := r.record(ctx, recorded...); err != nil {
 		return err
 	}
 	r.warn(d.warnings...)
@@ -179,7 +184,7 @@ func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) erro
 	r.requested.Store(r.service.UID, time.Now())
 	if unknown != nil || errors.Is(err, octavia.ErrDiscarded) {
 		if !client.MayBeApplied(err) {
-			r.requested.Store(r.service.UID, time.Time{})
+			r.refused(ctx, err)
 		}
 
 		return err

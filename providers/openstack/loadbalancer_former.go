@@ -73,24 +73,30 @@ func (l *loadBalancer) othersOf(ctx context.Context, in input, found *balancer) 
 	return []string{former.ID}, nil
 }
 
-// record stores in the Service that it may have parts in a load balancer, before anything is
-// written there, so that they are found whatever happens later.
-func (r *run) record(ctx context.Context, id string) error {
-	if slices.Contains(r.existing.Recorded, id) {
+// record stores in the Service that it may have parts in load balancers, before anything is
+// written in the first one, so that they are found whatever happens later.
+func (r *run) record(ctx context.Context, ids ...string) error {
+	if slices.Contains(r.existing.Recorded, ids[0]) {
 		return nil
 	}
-	recorded := append([]string{id}, r.others...)
-	if err := r.publisher.annotate(ctx, r.service, r.recordOf(recorded)); err != nil {
+	recorded := slices.Concat(ids, r.others)
+	version, err := r.publisher.annotate(ctx, r.service, r.recordOf(recorded))
+	if err != nil {
 		return err
 	}
-	r.existing.Recorded = recorded
+	r.existing.Recorded, r.recorded = recorded, version
 
 	return nil
 }
 
-// recordOf returns the annotation with a record.
+// recordOf returns the annotation with a record, which is removed if that is empty.
 func (r *run) recordOf(recorded []string) map[annotation.Name]string {
-	return map[annotation.Name]string{request.AnnotationLoadBalancers: r.names.Record(recorded...)}
+	value := ""
+	if len(recorded) > 0 {
+		value = r.names.Record(recorded...)
+	}
+
+	return map[annotation.Name]string{request.AnnotationLoadBalancers: value}
 }
 
 // leave removes the Service from the load balancers that it used before, once its status has

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -128,6 +131,73 @@ func TestLoadBalancerRefusedOnce(t *testing.T) {
 		t.Errorf("sync: %v", err)
 	}
 	b.ensure(svc)
+}
+
+// TestLoadBalancerRefusedRecord (OS-LB-4): a creation that was refused is not in the record, so
+// that the next process requests it at once, also in place of a load balancer that was lost.
+// The syncs that the record causes request nothing, and the next one does.
+func TestLoadBalancerRefusedRecord(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		lost   bool
+	}{
+		"New":  {reason: "the first load balancer"},
+		"Lost": {reason: "the annotation has the ID of the lost one", lost: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+				b.version()
+				svc := b.create(web())
+				if tc.lost {
+					svc = b.ensure(svc)
+					b.DeleteLoadBalancer(b.balancerOf(svc).ID)
+					time.Sleep(2 * unclearAge)
+				}
+				before := request.AnnotationLoadBalancers.Value(b.now(svc))
+				b.Interceptor().Reset()
+				rule := b.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Always(), openstack.Denied())
+				for range 3 {
+					if err := b.sync(svc); !errors.Is(err, apierr.ErrDenied) {
+						t.Errorf("%s: %v", tc.reason, err)
+					}
+				}
+				if n := b.Interceptor().Count("octavia.CreateLoadBalancer"); n != 1 {
+					t.Errorf("%s: %d requests because of the record", tc.reason, n)
+				}
+				if now := request.AnnotationLoadBalancers.Value(b.now(svc)); now != before {
+					t.Errorf("%s: the record is %q, want %q", tc.reason, now, before)
+				}
+				time.Sleep(refusedAge)
+				if err := b.sync(svc); !errors.Is(err, apierr.ErrDenied) || b.Interceptor().Count("octavia.CreateLoadBalancer") != 2 {
+					t.Errorf("%s: the next sync: %v", tc.reason, err)
+				}
+				rule.Remove()
+				b.start("")
+				svc = b.ensure(svc)
+				b.serves(b.address(svc), 80, b.nodes...)
+			})
+		})
+	}
+}
+
+// version gives Services a version with each patch, as the API server does.
+func (b *balanced) version() {
+	versions := 0
+	b.kube.PrependReactor("patch", "services", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		_, object, err := clienttesting.ObjectReaction(b.kube.Tracker())(action)
+		svc, ok := object.(*v1.Service)
+		if !ok || err != nil {
+			return true, object, err
+		}
+		versions++
+		svc.ResourceVersion = strconv.Itoa(versions)
+
+		return true, svc, b.kube.Tracker().Update(action.GetResource(), svc, svc.Namespace)
+	})
 }
 
 // TestLoadBalancerLostEarly (OS-LB-3): a load balancer that was deleted outside before it had

@@ -33,8 +33,9 @@ type publisher struct {
 // annotate sets annotations of a Service, and removes those with an empty value. It makes
 // no call if the Service has them. For a Service that was deleted, the error is that of the
 // Kubernetes API that it is not found, and for one that was replaced by one of the same name,
-// that there is a conflict.
-func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[annotation.Name]string) error {
+// that there is a conflict. It returns the version of the Service that it has written, empty
+// for none.
+func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[annotation.Name]string) (string, error) {
 	changes := map[string]*string{}
 	for name, value := range values {
 		switch old, set := svc.Annotations[string(name)]; {
@@ -45,22 +46,22 @@ func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[an
 		}
 	}
 	if len(changes) == 0 || p.builder == nil {
-		return nil
+		return "", nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": svc.UID, "annotations": changes}})
 	if err != nil {
-		return fmt.Errorf("encode annotations: %w", err)
+		return "", fmt.Errorf("encode annotations: %w", err)
 	}
 	client, err := p.builder.Client(serviceClientName)
 	if err != nil {
-		return fmt.Errorf("make the client that writes annotations: %w", err)
+		return "", fmt.Errorf("make the client that writes annotations: %w", err)
 	}
-	_, err = client.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource)
+	written, err := client.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource)
 	if err != nil {
-		return fmt.Errorf("write annotations: %w", err)
+		return "", fmt.Errorf("write annotations: %w", err)
 	}
 
-	return nil
+	return written.ResourceVersion, nil
 }
 
 // published returns the annotations of a Service with a load balancer. The address is

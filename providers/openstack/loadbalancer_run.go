@@ -43,6 +43,8 @@ type run struct {
 	// are those of [balancer].
 	current string
 	others  []string
+	// recorded is the version of the Service with the record of this run, empty without one.
+	recorded string
 	// addr is the address to publish, the zero Addr as long as it is not known.
 	addr netip.Addr
 }
@@ -51,6 +53,9 @@ func (r *run) warn(warnings ...service.Warning) { r.warnings = append(r.warnings
 
 // sync turns the load balancer of the Service into the desired one.
 func (r *run) sync(ctx context.Context) error {
+	if err := r.refusal(); err != nil {
+		return err
+	}
 	if done, err := r.isOwnPatch(ctx); done || err != nil {
 		return err
 	}
@@ -161,7 +166,7 @@ const (
 func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error {
 	values := r.recordOf(append([]string{request.Requested}, r.others...))
 	values[request.AnnotationLoadBalancerID] = ""
-	if err := r.publisher.annotate(ctx, r.service, values); err != nil {
+	if _, err := r.publisher.annotate(ctx, r.service, values); err != nil {
 		return err
 	}
 	steps, err := r.deletion(ctx, info)
@@ -243,7 +248,7 @@ func (r *run) publish(ctx context.Context, id string, err error) error {
 	if len(r.existing.Recorded) > 0 || !r.hadAddress() { // the address proves that it was not the user's, too
 		maps.Copy(values, r.recordOf(append([]string{id}, r.others...)))
 	}
-	failure := r.publisher.annotate(ctx, r.service, values)
+	_, failure := r.publisher.annotate(ctx, r.service, values)
 	if apierrors.IsNotFound(failure) || apierrors.IsConflict(failure) {
 		failure = nil // the Service was deleted, or replaced by one of the same name
 	}
