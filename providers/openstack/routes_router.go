@@ -250,8 +250,8 @@ func (r *routes) changeRouter(ctx context.Context, change func() error) error {
 func (r *routes) changeTogether(ctx context.Context, t *together, rows []client.Route) (router *client.Router, err error) {
 	j := t.join(rows)
 	err = r.changeRouter(ctx, func() error {
-		if router = t.result(ctx, j, rows); router != nil {
-			return nil
+		if router, err = t.result(ctx, j, rows); router != nil || err != nil {
+			return err
 		}
 		router, err = t.send(ctx, rows)
 

@@ -495,7 +495,7 @@ func TestTwoControllers(t *testing.T) {
 
 // TestChangesTogether (OS-ROUTE-8, OS-ROUTE-9): a process makes one change of its router at a
 // time, as Neutron does, and routes that wait meanwhile are in one request. If that is refused,
-// each is made alone, so that only its own caller gets the refusal.
+// halves of them are requested, so that only its own caller gets the refusal.
 func TestChangesTogether(t *testing.T) {
 	t.Parallel()
 	const nodes = 6
@@ -506,7 +506,7 @@ func TestChangesTogether(t *testing.T) {
 		refused int
 	}{
 		"all":     {"the first one, and the five that waited", 0, 2, 0},
-		"refused": {"the first one, the five together, each of the five", 4, 1 + 1 + nodes - 1, 2},
+		"refused": {"the first one, the five together, two, three, one, two, the first without room", 4, 7, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -538,6 +538,36 @@ func TestChangesTogether(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRefusedTogether (OS-ROUTE-8): one of 200 routes that Neutron refuses costs few requests,
+// and only its own caller gets the refusal.
+func TestRefusedTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const nodes, bad, most = 200, 77, 20
+		r := newRouting(t, nodes, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: nodes}})
+		r.change(bad, func(node *v1.Node) { node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.0.2.1"}} })
+		alone := openstack.Error(http.StatusConflict, "Conflict", "concurrent update")
+		r.Interceptor().Inject(opAdd, simserver.Always(), openstack.MaxInFlight(1, simserver.Slow(time.Second), alone))
+		errs := make([]error, nodes+1)
+		var all sync.WaitGroup
+		for n := 1; n <= nodes; n++ {
+			all.Go(func() { errs[n] = r.create(routeTo(n)) })
+		}
+		all.Wait()
+		for n, err := range errs {
+			if errors.Is(err, apierr.ErrInvalid) != (n == bad) || err != nil && n != bad {
+				t.Errorf("route %d: %v", n, err)
+			}
+		}
+		if got := len(r.RouterRoutes(r.router)); got != nodes-1 {
+			t.Errorf("%d routes", got)
+		}
+		if n := r.Interceptor().Count(opAdd); n > most {
+			t.Errorf("%d requests to add routes, want at most %d", n, most)
+		}
+	})
 }
 
 // atOnce makes a call for each of the first nodes, and returns how many were refused for a
