@@ -58,13 +58,17 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 	return r.finish(ctx, o, d, steps)
 }
 
-// rename gives a load balancer of the Service the names of this cluster, if they are those
-// of a cluster of another name, and reads it again then.
+// rename gives a load balancer of the Service, or what it has in one of another Service, the
+// names of this cluster, if they are those of a cluster of another name, and reads it again then.
 func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
-	if !o.owner || !r.create || o.created {
+	if !o.owner && o.former == nil || !r.create || o.created {
 		return o, nil
 	}
-	steps, warnings := octavia.Rename(o.parts, r.names)
+	former := o.info.Name
+	if o.former != nil {
+		former = o.former.LoadBalancer()
+	}
+	steps, warnings := octavia.RenameFrom(o.parts, r.names, former)
 	if len(steps) == 0 {
 		return o, nil
 	}
@@ -76,7 +80,7 @@ func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.info, o.facts = info, factsOf(info, o.facts.Pinned, true)
+	o.info, o.facts, o.former = info, factsOf(info, o.facts.Pinned, true), nil
 
 	return r.observe(ctx, o.balancer)
 }

@@ -74,18 +74,18 @@ func (l *loadBalancer) isUsed(ctx context.Context, in input, found *balancer) (b
 		return false, nil
 	}
 	tagged := found.owner && request.UIDOf(found.info.Tags) == in.names.UID && found.facts.IsDeletable(in.names, nil)
-	if tagged || slices.Contains(found.info.Tags, in.names.LoadBalancer()) {
+	if tagged || slices.Contains(found.info.Tags, in.namesIn(found).LoadBalancer()) {
 		return true, nil
 	}
 	if whole, err := l.isOurs(ctx, in, found); whole || err != nil {
 		return whole, err
 	}
-	parts, err := octavia.Read(ctx, l.Octavia, found.info, in.owns(found.owner))
+	parts, err := octavia.Read(ctx, l.Octavia, found.info, in.owns(found))
 	if err != nil {
 		return false, err
 	}
 
-	return len(octavia.DiffDelete(parts, in.names, found.owner)) > 0, nil
+	return len(octavia.DiffDelete(parts, in.namesIn(found), found.owner)) > 0, nil
 }
 
 // isAnyUsed is isUsed for the load balancers that the Service may have parts in although it
@@ -226,7 +226,7 @@ func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securi
 		return err
 	}
 	if !whole {
-		steps := octavia.DiffDelete(parts, r.names, found.owner)
+		steps := octavia.DiffDelete(parts, r.namesIn(found), found.owner)
 		err := r.apply(ctx, r.env(), append(steps, securitygroup.DiffDelete(group)...))
 
 		return r.explain(found.info.ID, err)
@@ -259,12 +259,12 @@ func (r *run) isDeletable(ctx context.Context, found *balancer) (bool, *octavia.
 	if whole, err := r.isOurs(ctx, r.input, found); whole || err != nil {
 		return whole, nil, err
 	}
-	parts, err := octavia.Read(ctx, r.Octavia, found.info, r.owns(found.owner))
+	parts, err := octavia.Read(ctx, r.Octavia, found.info, r.owns(found))
 	if err != nil {
 		return false, nil, err
 	}
 
-	return found.facts.IsDeletable(r.names, tagsOf(parts.Listeners)), parts, nil
+	return found.facts.IsDeletable(r.namesIn(found), tagsOf(parts.Listeners)), parts, nil
 }
 
 // deletion plans to delete a whole load balancer, unless that is under way.
@@ -277,7 +277,7 @@ func (r *run) deletion(ctx context.Context, info *client.LoadBalancerInfo) (chan
 	cascade := r.Config.LoadBalancer.CascadeDelete
 	if !cascade {
 		var err error
-		if parts, err = octavia.Read(ctx, r.Octavia, info, r.owns(true)); err != nil {
+		if parts, err = octavia.Read(ctx, r.Octavia, info, r.owns(&balancer{info: info, owner: true})); err != nil {
 			return nil, err
 		}
 	}

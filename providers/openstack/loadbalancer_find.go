@@ -55,6 +55,9 @@ type balancer struct {
 	// use them any more, and lost is one that certainly does not exist.
 	others []string
 	lost   string
+	// former are the names of the Service in the load balancer of another one, if they are
+	// those of a cluster that was renamed since, else nil.
+	former *request.Names
 	// facts are what the verdicts about it depend on.
 	facts    certainty.LoadBalancer
 	warnings []service.Warning
@@ -182,6 +185,9 @@ func (l *loadBalancer) take(ctx context.Context, in input, info *client.LoadBala
 		return nil, in.notOwned(info, err)
 	}
 	found.owner = ownership == certainty.Owner
+	if found.former, err = l.formerNames(ctx, in, found); err != nil {
+		return nil, err
+	}
 	if info.Provisioning != client.ProvisioningPendingDelete {
 		l.seen.Store(info.ID, time.Now())
 	}

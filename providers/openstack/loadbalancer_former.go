@@ -73,6 +73,43 @@ func (l *loadBalancer) othersOf(ctx context.Context, in input, found *balancer) 
 	return []string{former.ID}, nil
 }
 
+// formerNames returns the names that the Service has in the load balancer of another one since
+// before the cluster was renamed, nil if nothing proves it: the same Service of a second cluster
+// can have such a tag, too. The proof is that the record, which has the UID of the Service, is
+// that it uses this load balancer alone, that it has its address, and that the only tag of a
+// Service with its name is of another cluster.
+func (l *loadBalancer) formerNames(ctx context.Context, in input, found *balancer) (*request.Names, error) {
+	tags := request.ServiceTags(found.info.Tags)
+	recorded := slices.Equal(in.existing.Recorded, []string{found.info.ID})
+	if found.owner || !recorded || slices.Contains(tags, in.names.LoadBalancer()) {
+		return nil, nil
+	}
+	var all []request.Names
+	for _, tag := range tags {
+		if names, ok := in.names.Former(tag); ok {
+			all = append(all, names)
+		}
+	}
+	if len(all) != 1 {
+		return nil, nil
+	}
+	serving, err := l.withAddress(ctx, in, []*client.LoadBalancerInfo{found.info})
+	if err != nil || serving == nil {
+		return nil, err
+	}
+
+	return &all[0], nil
+}
+
+// namesIn returns the names that the Service has in a load balancer now.
+func (in input) namesIn(found *balancer) request.Names {
+	if found.former != nil {
+		return *found.former
+	}
+
+	return in.names
+}
+
 // record stores in the Service that it may have parts in load balancers, before anything is
 // written in the first one, so that they are found whatever happens later.
 func (r *run) record(ctx context.Context, ids ...string) error {

@@ -66,7 +66,7 @@ func (r *run) observeParts(ctx context.Context, o *observed) error {
 		return nil
 	}
 	var err error
-	o.parts, err = octavia.Read(ctx, r.Octavia, o.info, r.owns(o.owner))
+	o.parts, err = octavia.Read(ctx, r.Octavia, o.info, r.owns(o.balancer))
 
 	return err
 }
@@ -215,9 +215,11 @@ func (r *run) serverOf(name string) (string, error) {
 
 // owns returns a function that reports whether a part of a load balancer can belong to the
 // Service.
-func (in input) owns(ownLoadBalancer bool) octavia.Own {
+func (in input) owns(found *balancer) octavia.Own {
+	names := in.namesIn(found)
+
 	return func(kind request.Part, name string, tags []string) bool {
-		return certainty.IsOwnPart(in.names, kind, name, tags, ownLoadBalancer)
+		return certainty.IsOwnPart(names, kind, name, tags, found.owner)
 	}
 }
 

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -163,6 +166,90 @@ func TestLoadBalancerSharedAtOnce(t *testing.T) {
 		}
 	})
 	b.nothingLeft()
+}
+
+// inCluster syncs a Service twice as a controller with another cluster name does.
+func (b *balanced) inCluster(cluster string, svc *v1.Service) {
+	b.t.Helper()
+	for range 2 {
+		if _, err := b.lb.EnsureLoadBalancer(bounded(b.t), cluster, b.now(svc), b.nodes); err != nil {
+			b.t.Fatalf("sync %s in cluster %s: %v", svc.Name, cluster, err)
+		}
+	}
+}
+
+// TestLoadBalancerRenamedSharer (OS-LB-16): a Service that shares the load balancer of another
+// one has its parts and its tag there under the new name of the cluster, and nothing under the
+// old one, in whatever order the two are synced, and also if it is deleted instead.
+func TestLoadBalancerRenamedSharer(t *testing.T) {
+	t.Parallel()
+	const cluster = "renamed"
+	tag := func(svc *v1.Service) string { return request.NewNames(cluster, svc).LoadBalancer() }
+	for name, order := range map[string]struct{ before, deletes bool }{
+		"OwnerFirst": {}, "OwnerLast": {before: true}, "Deleted": {deletes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "[LoadBalancer]\ncreate-monitor = true\n")
+			owner := b.ensure(b.create(web()))
+			sharer := b.ensure(b.sharing(owner))
+			id := b.balancerOf(owner).ID
+			b.start("[LoadBalancer]\ncreate-monitor = true\n")
+			if order.deletes {
+				if err := b.lb.EnsureLoadBalancerDeleted(bounded(t), cluster, b.now(sharer)); err != nil {
+					t.Fatal(err)
+				}
+				lb := b.LoadBalancer(id)
+				if slices.Contains(lb.Tags, apiName) || len(lb.Listeners) != 2 {
+					t.Errorf("left are the tags %v and %d listeners", lb.Tags, len(lb.Listeners))
+				}
+
+				return
+			}
+			services := []*v1.Service{owner, sharer}
+			if order.before {
+				slices.Reverse(services)
+			}
+			for _, svc := range services {
+				b.inCluster(cluster, svc)
+			}
+			lb := b.LoadBalancer(id)
+			want := []string{"multicloud-ccm.io/service-uid=" + webUID, tag(owner), tag(sharer)}
+			if got := slices.Sorted(slices.Values(lb.Tags)); lb.Name != tag(owner) || !slices.Equal(got, plan.Sorted(want)) {
+				t.Errorf("load balancer %s has the tags %v, want %v", lb.Name, got, want)
+			}
+			if dump := b.Dump(); strings.Contains(dump, apiName) {
+				t.Errorf("something has the old name %s:\n%s", apiName, dump)
+			}
+			b.serves(b.address(owner), 8080, b.nodes...)
+			b.untouched("renamed", func() {
+				b.inCluster(cluster, owner)
+				b.inCluster(cluster, sharer)
+			})
+		})
+	}
+}
+
+// TestLoadBalancerRenamedNamesake (OS-LB-16): the tag of a Service with the same name in another
+// cluster stays, as long as nothing proves that it was that of this one.
+func TestLoadBalancerRenamedNamesake(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "[LoadBalancer]\nmax-shared-lb = 3\n")
+	owner := b.ensure(b.create(web()))
+	b.ensure(b.sharing(owner))
+	id := b.balancerOf(owner).ID
+	twin := apiService(kubetest.ServiceUID(thirdUID), isOn(id), ported(kubetest.Port(v1.ProtocolTCP, 9090)))
+	if err := b.kube.CoreV1().Services("default").Delete(t.Context(), "api", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	twin = b.create(twin) // that of the second cluster
+	b.inCluster("second", twin)
+	lb := b.LoadBalancer(id)
+	if !slices.Contains(lb.Tags, apiName) || !slices.Contains(lb.Tags, request.NewNames("second", twin).LoadBalancer()) {
+		t.Errorf("tags: %v", lb.Tags)
+	}
+	b.serves(b.address(owner), 8080, b.nodes...)
+	b.serves(b.address(owner), 9090, b.nodes...)
 }
 
 // TestLoadBalancerRenamedCluster (OS-LB-16): the load balancer of a cluster that had another

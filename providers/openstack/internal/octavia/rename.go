@@ -24,7 +24,13 @@ import (
 //
 // The load balancer is the last one, so that an interrupted run is completed by the next.
 func Rename(o *Observed, names request.Names) (change.Plan, []service.Warning) {
-	r := &renamer{names: names.In(o.LoadBalancer.Name), loadBalancer: o.LoadBalancer.ID}
+	return RenameFrom(o, names, o.LoadBalancer.Name)
+}
+
+// RenameFrom is [Rename] for what has a former name of the Service, which is its tag in a load
+// balancer that was made for another one.
+func RenameFrom(o *Observed, names request.Names, former string) (change.Plan, []service.Warning) {
+	r := &renamer{names: names.In(former), loadBalancer: o.LoadBalancer.ID}
 	for _, id := range slices.Sorted(maps.Keys(o.Pools)) {
 		if m := o.Pools[id].Monitor; m != nil {
 			r.monitor(m)
@@ -42,7 +48,7 @@ func Rename(o *Observed, names request.Names) (change.Plan, []service.Warning) {
 	}
 
 	return r.plan, []service.Warning{service.Warn(request.Renamed,
-		"Load balancer %s and its parts get the names of this cluster: %s instead of %s", o.LoadBalancer.ID, names.LoadBalancer(), o.LoadBalancer.Name)}
+		"Load balancer %s and its parts get the names of this cluster: %s instead of %s", o.LoadBalancer.ID, names.LoadBalancer(), former)}
 }
 
 // renamer holds the plan of a renaming.
@@ -123,12 +129,7 @@ func (r *renamer) listener(l *client.Listener) {
 
 func (r *renamer) balancer(lb *client.LoadBalancerInfo) {
 	had := lb.Tags
-	isFormer := func(tag string) bool {
-		_, ok := r.names.Renamed(tag)
-
-		return ok
-	}
-	if request.UIDOf(had) == "" && slices.ContainsFunc(had, isFormer) {
+	if _, owned := r.names.Renamed(lb.Name); owned && request.UIDOf(had) == "" && slices.Contains(had, lb.Name) {
 		had = append(slices.Clone(had), r.names.UIDTag())
 	}
 	name, tags, text := r.changes(r.names.Renamed, lb.Name, had)

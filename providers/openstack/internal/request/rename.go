@@ -61,6 +61,17 @@ func (n Names) RenamedPart(kind Part, name string) (replacement string, ok bool)
 	return wanted, true
 }
 
+// Former returns the names that the Service had when a tag was its own, in a cluster of another
+// name. It does not for a tag that was cut.
+func (n Names) Former(tag string) (former Names, ok bool) {
+	rest, prefixed := strings.CutPrefix(tag, ServicePrefix)
+	cluster, named := strings.CutSuffix(rest, "_"+n.Service.Namespace+"_"+n.Service.Name)
+	former = n
+	former.Cluster = cluster
+
+	return former, prefixed && named && tag != n.LoadBalancer() && tag == former.LoadBalancer()
+}
+
 // isOfService reports whether a name is one that the load balancer of the Service has or
 // had, whatever the cluster was called. The length is that of the whole name that it is
 // the end of.
