@@ -21,7 +21,8 @@ import (
 // taken away before its replacement is there. Steps that need the ID of what was
 // not created are left out, without an error of their own.
 //
-// Observe is called after every step that ran, with its error, and may be nil.
+// Observe is called after every step that ran, with its error, and may be nil. It is not
+// called after a check, which writes nothing.
 func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err error)) error {
 	var failures []error
 	for _, step := range p {
@@ -36,10 +37,10 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 		if len(failures) > 0 && IsUnknown(err) {
 			continue
 		}
-		if observe != nil {
+		if observe != nil && step.Kind != kindCheck {
 			observe(step.Kind, err)
 		}
-		if err == nil {
+		if err == nil || apierr.Has[*postponedError](err) {
 			continue
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", brief(step.Text), err))
@@ -79,6 +80,21 @@ func Partial(err error) error {
 
 	return &partialError{err}
 }
+
+// Postpone marks the error of a step that has failed, and does not count before a check that
+// follows returns it: it is observed, and the run goes on as if there were none. A nil error
+// stays nil.
+func Postpone(err error) error {
+	if err == nil {
+		return nil
+	}
+
+	return &postponedError{err}
+}
+
+type postponedError struct{ error }
+
+func (e *postponedError) Unwrap() error { return e.error }
 
 type partialError struct{ error }
 

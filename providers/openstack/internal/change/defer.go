@@ -31,7 +31,7 @@ func Defer(p Plan) (before, after Plan) {
 	if len(before) == 0 {
 		return nil, after
 	}
-	check := plan.NewStep("Check", "check what was added before", func(context.Context, *Env) error {
+	check := plan.NewCheck("check what was added before", func(context.Context, *Env) error {
 		return plan.Partial(errors.Join(d.errs...))
 	})
 
@@ -52,6 +52,6 @@ func (d *deferred) wrap(kind string, do func(context.Context, *Env) error) func(
 			d.errs = append(d.errs, fmt.Errorf("%s: %w", kind, err))
 		}
 
-		return nil
+		return plan.Postpone(err)
 	}
 }

@@ -20,10 +20,11 @@ func TestDefer(t *testing.T) {
 		reason string
 		add    error // of the step that adds
 		ran    []string
+		counts []string
 	}{
-		"works":   {"the other plan comes between", nil, []string{"add", "other", "remove"}},
-		"refused": {"the other plan removes what it has to", errRefused, []string{"add", "other"}},
-		"down":    {"nothing else is written", errDown, []string{"add"}},
+		"works":   {"the other plan comes between", nil, []string{"add", "other", "remove"}, []string{"add ok", "other ok", "remove ok"}},
+		"refused": {"the other plan removes what it has to", errRefused, []string{"add", "other"}, []string{"add invalid", "other ok"}},
+		"down":    {"nothing else is written", errDown, []string{"add"}, []string{"add unavailable"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -38,11 +39,16 @@ func TestDefer(t *testing.T) {
 			}
 			before, after := Defer(Plan{step("add", tc.add).Isolate(), step("remove", nil).Removal()})
 			steps := slices.Concat(before, Plan{step("other", nil).Removal()}, after)
-			if err := steps.Apply(t.Context(), &Env{}, nil); !errors.Is(err, tc.add) {
+			var counts []string
+			count := func(kind string, err error) { counts = append(counts, kind+" "+apierr.Code(err)) }
+			if err := steps.Apply(t.Context(), &Env{}, count); !errors.Is(err, tc.add) {
 				t.Errorf("the error is %v, want %v", err, tc.add)
 			}
 			if !slices.Equal(ran, tc.ran) {
 				t.Errorf("%s: ran %v, want %v", tc.reason, ran, tc.ran)
+			}
+			if !slices.Equal(counts, tc.counts) {
+				t.Errorf("%s: the metric has %v, want %v", tc.reason, counts, tc.counts)
 			}
 		})
 	}
