@@ -257,17 +257,7 @@ func (b *balanced) serves(address string, port int, nodes ...*v1.Node) {
 }
 
 // recorded returns the Events since the last call.
-func (b *balanced) recorded() []string {
-	var all []string
-	for {
-		select {
-		case event := <-b.events.Events:
-			all = append(all, event)
-		default:
-			return all
-		}
-	}
-}
+func (b *balanced) recorded() []string { return kubetest.Events(b.events) }
 
 // wrote reports whether an Event of a reason was recorded among these.
 func wrote(events []string, reason string) bool {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -172,7 +173,7 @@ func (l *live) settle(p *lbProcess) outcome {
 	})
 	time.Sleep(lastChange)
 
-	return outcome{state: l.state(), status: statusText(status), events: drain(events)}
+	return outcome{state: l.state(), status: statusText(status), events: kubetest.Events(events)}
 }
 
 // converge syncs the changed Service.
@@ -239,19 +240,6 @@ func statusText(status *v1.LoadBalancerStatus) string {
 	}
 
 	return strings.Join(texts, ", ")
-}
-
-// drain returns the Events of a recorder.
-func drain(recorder *record.FakeRecorder) []string {
-	var all []string
-	for {
-		select {
-		case event := <-recorder.Events:
-			all = append(all, event)
-		default:
-			return all
-		}
-	}
 }
 
 // TestLiveChangesAreAll proves that the changes have all annotations, all fields of a Service

@@ -547,7 +547,9 @@ func TestRefusedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const nodes, bad, most = 200, 77, 20
 		r := newRouting(t, nodes, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: nodes}})
-		r.change(bad, func(node *v1.Node) { node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.0.2.1"}} })
+		r.change(bad, func(node *v1.Node) {
+			node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.0.2.1"}}
+		})
 		alone := openstack.Error(http.StatusConflict, "Conflict", "concurrent update")
 		r.Interceptor().Inject(opAdd, simserver.Always(), openstack.MaxInFlight(1, simserver.Slow(time.Second), alone))
 		errs := make([]error, nodes+1)

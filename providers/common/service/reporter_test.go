@@ -11,19 +11,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// events takes what was recorded since the last look.
-func events(recorder *record.FakeRecorder) []string {
-	var all []string
-	for {
-		select {
-		case event := <-recorder.Events:
-			all = append(all, event)
-		default:
-			return all
-		}
-	}
-}
-
 // TestReport shows FW-LB-8.
 func TestReport(t *testing.T) {
 	t.Parallel()
@@ -94,7 +81,7 @@ func TestReport(t *testing.T) {
 		},
 	} {
 		step.report()
-		if diff := cmp.Diff(step.want, events(recorder)); diff != "" {
+		if diff := cmp.Diff(step.want, kubetest.Events(recorder)); diff != "" {
 			t.Errorf("%s: %s", step.reason, diff)
 		}
 	}
@@ -107,7 +94,7 @@ func TestReportShortens(t *testing.T) {
 	reporter.SetRecorder(recorder)
 	reporter.Report(kubetest.Service("default", "web"), []Warning{Warn("Long", "a%s", strings.Repeat("é", 1000))})
 	want := "Warning Long a" + strings.Repeat("é", 511)
-	if diff := cmp.Diff([]string{want}, events(recorder)); diff != "" {
+	if diff := cmp.Diff([]string{want}, kubetest.Events(recorder)); diff != "" {
 		t.Errorf("a text is cut between two characters: %s", diff)
 	}
 }
@@ -123,7 +110,7 @@ func TestReportConcurrently(t *testing.T) {
 		wg.Go(func() { reporter.Report(service, []Warning{Warn("Ignored", "x")}) })
 	}
 	wg.Wait()
-	if diff := cmp.Diff([]string{"Warning Ignored x"}, events(recorder)); diff != "" {
+	if diff := cmp.Diff([]string{"Warning Ignored x"}, kubetest.Events(recorder)); diff != "" {
 		t.Errorf("one warning is one Event: %s", diff)
 	}
 }
