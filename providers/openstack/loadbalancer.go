@@ -103,6 +103,9 @@ type loadBalancer struct {
 	requested, seen sync.Map
 	// refusedCreations has the last [refusedCreation] of a Service, by its UID.
 	refusedCreations sync.Map
+	// memberSubnets has the subnet that a Service wants for its members and that was compared
+	// with theirs, by its UID.
+	memberSubnets sync.Map
 	// began is when the operations of this process began: another one made those before.
 	began time.Time
 	// patched has what was written to Services, which are synced again because of it.
@@ -219,6 +222,7 @@ func (l *loadBalancer) forget(svc *v1.Service) {
 	l.stalled.end(svc.UID)
 	l.requested.Delete(svc.UID)
 	l.refusedCreations.Delete(svc.UID)
+	l.memberSubnets.Delete(svc.UID)
 	l.patched.drop(svc.UID)
 	l.created.drop(svc.UID)
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 )
 
 // reasonFixed is a load balancer that keeps what it was made with, although its Service wants
@@ -34,12 +36,45 @@ func (r *run) warnFixed(o *observed, d *desired) {
 			kept = append(kept, fmt.Sprintf("%s %s instead of %s", setting.what, cmp.Or(setting.has, "none"), setting.want))
 		}
 	}
-	if len(kept) > 0 {
+	if kept = append(kept, r.fixedMembers(o, d)...); len(kept) > 0 {
 		r.warn(service.Warn(reasonFixed, "Load balancer %s keeps what cannot be changed: %s", o.info.ID, plan.Commas(kept)))
 	}
 	if addr := want.VIP.Address; addr.IsValid() && addr.String() != o.info.VIPAddress {
 		r.warn(service.Warn(floatingip.AddressIgnored, "Address %s of spec.loadBalancerIP is not used: the load balancer has the address %s", addr, o.info.VIPAddress))
 	}
+}
+
+// memberSubnet is the subnet that the Service itself wants for members, empty for none.
+func (r *run) memberSubnet() string {
+	wanted, config := r.request.MemberSubnet.ID, r.Config.LoadBalancer
+	if wanted == cmp.Or(config.MemberSubnetID, config.SubnetID) {
+		return ""
+	}
+
+	return wanted
+}
+
+// needsMembers reports whether the subnets of members have not been compared with the one that
+// the Service wants: lists that Services share do not have them.
+func (r *run) needsMembers() bool {
+	compared, _ := r.memberSubnets.Load(r.service.UID)
+
+	return r.memberSubnet() != "" && compared != r.memberSubnet()
+}
+
+// fixedMembers describes members that keep another subnet than the one that the Service wants.
+func (r *run) fixedMembers(o *observed, d *desired) []string {
+	wanted := r.memberSubnet()
+	if wanted == "" || o.created || o.parts.Shared {
+		return nil
+	}
+	r.memberSubnets.Store(r.service.UID, wanted)
+	others := lists.Without(octavia.KeptSubnets(o.parts, d.balancer), []string{wanted})
+	if len(others) == 0 {
+		return nil
+	}
+
+	return []string{fmt.Sprintf("subnet %s of members instead of %s", plan.Words(others), wanted)}
 }
 
 // externalNetwork is the network of the floating IP, empty without one.

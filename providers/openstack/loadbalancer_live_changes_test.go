@@ -103,7 +103,7 @@ func liveAnnotations() map[annotation.Name]values {
 		},
 		request.AnnotationSubnetID:       unchangeable("$other-subnet", "$subnet"),
 		request.AnnotationNetworkID:      networks,
-		request.AnnotationMemberSubnetID: {first: "$other-subnet", second: "$subnet", all: liveChange{stays: staysMembers}},
+		request.AnnotationMemberSubnetID: {first: "$other-subnet", second: "$subnet", all: liveChange{stays: staysMembers, event: reasonFixed}},
 		request.AnnotationPortID:         unchangeable("$port1", "$port2"),
 		request.AnnotationFloatingNetworkID: {
 			first: "$external", second: "$other-network",
