@@ -23,6 +23,7 @@ FIRST := ./test/e2e ./test/demo ./test/bench ./providers/openstack ./providers/a
 AT_ONCE = $$(processors=$$(getconf _NPROCESSORS_ONLN); echo $$((processors > 4 ? processors : 4)))
 # The tests of OpenStack that run anyway without the race detector, or count calls: a page is one.
 COUNTING := ^Test(Schedules|LossOfHalf|Crash|Cost|BusyCloud|Stuck|Budget|NewNetwork|LoadBalancerAdoptionNetworks|Trunk|PortsOfOthers|LoadBalancerMany)
+COUNTING_PARTS := ^Test(ClientRanges|Cost|FailedList|FindByName|FullLook|ManyPendingForEver|MemberSubnets|MemberSubnetsAge|MemberSubnetsOfManyNodes|MissingExtensions|NewGroup|NodeJoins|PortsBySecurityGroupWithoutExtension|ReadsOfManyNodes|RulesFollowTheService|SharedLooks)$$
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
 exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
@@ -76,6 +77,7 @@ soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages o
 	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1
 	@$(PROGRESS) "exploring schedules of faults and crashes of OpenStack" $(call exhaustive,openstack,^TestSchedules|^TestCrash) -v -count=1
 	@$(PROGRESS) "running the tests of OpenStack with pages of three rows" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING)' -count=1
+	@$(PROGRESS) "running those of its packages" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING_PARTS)' -count=1 ./internal/...
 
 lint: ## Run the linters
 	@tools/build golangci-lint >/dev/null
