@@ -101,10 +101,13 @@ func liveAnnotations() map[annotation.Name]values {
 				scenario: scenario{config: liveClasses}, stays: staysFixed, event: reasonFixed,
 			},
 		},
-		request.AnnotationSubnetID:       unchangeable("$other-subnet", "$subnet"),
-		request.AnnotationNetworkID:      networks,
-		request.AnnotationMemberSubnetID: {first: "$other-subnet", second: "$subnet", all: liveChange{stays: staysMembers, event: reasonFixed}},
-		request.AnnotationPortID:         unchangeable("$port1", "$port2"),
+		request.AnnotationSubnetID:  unchangeable("$other-subnet", "$subnet"),
+		request.AnnotationNetworkID: networks,
+		request.AnnotationMemberSubnetID: {
+			first: "$other-subnet", second: "$subnet",
+			all: liveChange{stays: staysMembers, event: reasonFixed}, removed: func(c *liveChange) { c.event = "" },
+		},
+		request.AnnotationPortID: unchangeable("$port1", "$port2"),
 		request.AnnotationFloatingNetworkID: {
 			first: "$external", second: "$other-network",
 			all: liveChange{stays: staysPublic}, changed: func(c *liveChange) { c.event = reasonFixed },
