@@ -52,7 +52,7 @@ func (ids *IDs) UnmarshalJSON(text []byte) error {
 func (ids *IDs) stream(d *json.Decoder) error {
 	*ids = IDs{}
 
-	return readList(d, func() error {
+	return readParts(d, func() error {
 		id := ""
 		err := readObject(d, fields{"id": &id})
 		*ids = append(*ids, id)

@@ -65,11 +65,32 @@ func readObject(d *json.Decoder, into fields) error {
 	return expect(d, json.Delim('}'))
 }
 
-// readList calls a function for each item of a list, which has to read it.
+// readList calls a function for each item of a list, which has to read it. Null is an error: it
+// is no proof that a list is empty.
 func readList(d *json.Decoder, item func() error) error {
 	if err := expect(d, json.Delim('[')); err != nil {
 		return err
 	}
+
+	return readItems(d, item)
+}
+
+// readParts is [readList] for the parts of an object that was read. Null is none of them, as it
+// is where an object is decoded as a whole.
+func readParts(d *json.Decoder, item func() error) error {
+	begin, err := d.Token()
+	switch {
+	case err != nil || begin == nil:
+		return err
+	case begin != json.Delim('['):
+		return errUnexpected
+	}
+
+	return readItems(d, item)
+}
+
+// readItems calls a function for each item that is left of a list, and reads its end.
+func readItems(d *json.Decoder, item func() error) error {
 	for d.More() {
 		if err := item(); err != nil {
 			return err
@@ -117,13 +138,16 @@ func skipRest(d *json.Decoder, one func() error) error {
 	return err
 }
 
+// errUnexpected means that a value is not of the kind that the API documents.
+var errUnexpected = errors.New("not the expected JSON")
+
 func expect(d *json.Decoder, want json.Delim) error {
 	got, err := d.Token()
 	if err != nil {
 		return err
 	}
 	if got != want {
-		return errors.New("not the expected JSON")
+		return errUnexpected
 	}
 
 	return nil
@@ -133,7 +157,7 @@ func expect(d *json.Decoder, want json.Delim) error {
 type Rows[T any] []T
 
 func (r *Rows[T]) stream(d *json.Decoder) error {
-	return readList(d, func() error {
+	return readParts(d, func() error {
 		row := new(T)
 		if err := decode(d, row); err != nil {
 			return err

@@ -35,6 +35,8 @@ func TestStream(t *testing.T) {
 		},
 		"empty":       {reason: "an object without fields", text: `{}`},
 		"empty lists": {reason: "lists without items", text: `{"ids": [], "rows": []}`, want: streamed{IDs: IDs{}}},
+		"null lists":  {reason: "no items either", text: `{"ids": null, "rows": null, "id": "1"}`, want: streamed{ID: "1", IDs: IDs{}}},
+		"null in row": {reason: "in a row, too", text: `{"rows": [{"id": "1", "rows": null}]}`, want: streamed{Rows: Rows[streamed]{{ID: "1"}}}},
 		"a list":      {reason: "not the kind that is expected", text: `[]`, fails: true},
 		"no list":     {reason: "not the kind that is expected", text: `{"rows": {}}`, fails: true},
 		"null":        {reason: "not the kind that is expected", text: `null`, fails: true},
