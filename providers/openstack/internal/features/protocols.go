@@ -23,7 +23,8 @@ const (
 )
 
 // pairs are the protocols of pools that a listener of each protocol can have, else the
-// response is 400 (octavia: common/constants.py VALID_LISTENER_POOL_PROTOCOL_MAP).
+// response is 400 (octavia: common/constants.py VALID_LISTENER_POOL_PROTOCOL_MAP). The first
+// one is the usual one.
 var pairs = map[Protocol][]Protocol{
 	ProtocolTCP:             {ProtocolTCP, ProtocolHTTP, ProtocolHTTPS, ProtocolPROXY, ProtocolPROXYV2},
 	ProtocolHTTP:            {ProtocolHTTP, ProtocolPROXY, ProtocolPROXYV2},
@@ -35,6 +36,16 @@ var pairs = map[Protocol][]Protocol{
 
 // ValidPair reports whether a listener can have a pool of that protocol.
 func ValidPair(listener, pool Protocol) bool { return slices.Contains(pairs[listener], pool) }
+
+// UsualPool returns the protocol of the pool that a listener has unless a user wants another
+// one: that of the listener itself, if there are such pools.
+func UsualPool(listener Protocol) Protocol {
+	if usual := pairs[listener]; len(usual) > 0 {
+		return usual[0]
+	}
+
+	return listener
+}
 
 // Transport returns the transport protocol of a listener: two listeners with the same
 // one cannot have the same port (octavia: common/constants.py L4_PROTOCOL_MAP). It is

@@ -64,9 +64,9 @@ func tagText(tags []string) string {
 	return ", tags " + plan.Commas(tags)
 }
 
-// again is a listener that exists in a request that creates it again, with all that a request
+// recreated is a listener that exists in a request that creates it again, with all that a request
 // can have.
-func again(l *client.Listener) client.ListenerCreate {
+func recreated(l *client.Listener) client.ListenerCreate {
 	return client.ListenerCreate{
 		ListenerUserSettings: l.ListenerUserSettings, Name: l.Name, Description: l.Description, Protocol: l.Protocol, Port: l.Port, ConnectionLimit: new(l.ConnectionLimit),
 		InsertHeaders: l.InsertHeaders, TLSContainerRef: l.TLSContainerRef, AllowedCIDRs: l.AllowedCIDRs,
@@ -224,7 +224,7 @@ func (t *target) fillPort(ctx context.Context, env *change.Env) error {
 		return err
 	}
 	restored := t.write(ctx, env, func(ctx context.Context) error {
-		_, err := env.Octavia.CreateListener(ctx, t.loadBalancer, again(t.listener))
+		_, err := env.Octavia.CreateListener(ctx, t.loadBalancer, recreated(t.listener))
 
 		return err
 	})

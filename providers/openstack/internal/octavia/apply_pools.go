@@ -72,7 +72,7 @@ func (t *target) postPool(ctx context.Context, env *change.Env) (string, error) 
 }
 
 // updatePool returns a step that changes the settings of the pool. An algorithm that is
-// refused costs only itself.
+// refused costs only itself. Any other refusal is no reason to leave it out for others.
 func (t *target) updatePool(text string) change.Step {
 	text = fmt.Sprintf("update pool %s (%s): %s", t.pool.Name, t.pool.ID, text)
 
@@ -85,7 +85,7 @@ func (t *target) updatePool(text string) change.Step {
 		return t.tolerate(ctx, env, func(ctx context.Context) error {
 			want.KeepsAffinity = want.KeepsAffinity && t.port.Pool.KeepsAffinity
 			err := t.putPool(ctx, env, &want)
-			if want.Algorithm != t.pool.Algorithm && errors.Is(err, apierr.ErrInvalid) && !isRefused(err, features.Persistence) {
+			if want.Algorithm != t.pool.Algorithm && isAlgorithmRefusal(err) {
 				env.Refused.Add(t.seen.LoadBalancer.Provider, features.AlgorithmOption(want.Algorithm))
 				env.Warn(service.Warn(request.MethodUnknown, "Port %s keeps the algorithm %s: the load balancer refuses %s: %s",
 					t.port.key(), t.pool.Algorithm, want.Algorithm, change.Message(err)))
@@ -98,10 +98,13 @@ func (t *target) updatePool(text string) change.Step {
 	})
 }
 
-func isRefused(err error, option features.Option) bool {
-	refused, ok := refusedOption(err)
+// isAlgorithmRefusal reports whether a value of a pool is refused that is its algorithm.
+func isAlgorithmRefusal(err error) bool {
+	if option, ok := refusedOption(err); ok && option == features.Persistence {
+		return false
+	}
 
-	return ok && refused == option
+	return errors.Is(err, apierr.ErrInvalid) && isAboutAlgorithm(err)
 }
 
 // putPool changes what differs of the pool.

@@ -62,8 +62,11 @@ func (t *target) keepPolicies() {
 	t.findings.Gaps = append(t.findings.Gaps, service.Gap{Key: "protocol of listener " + l.ID, Text: text})
 	kept := *t.port
 	kept.Listener.Protocol, kept.Listener.TLSRef = features.Protocol(l.Protocol), ""
-	if t.attached != nil {
+	switch {
+	case t.attached != nil:
 		kept.Pool.Protocol = features.Protocol(t.attached.Protocol)
+	case !features.ValidPair(kept.Listener.Protocol, kept.Pool.Protocol):
+		kept.Pool.Protocol = features.UsualPool(kept.Listener.Protocol)
 	}
 	t.port = &kept
 }

@@ -175,6 +175,26 @@ func TestListenerWithPoliciesIsKept(t *testing.T) {
 	})
 }
 
+// OS-LB-28: a listener that keeps its protocol because of L7 policies, and that has no pool,
+// gets one that it can have.
+func TestListenerWithPoliciesAndNoPool(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.ensure(web(kubetest.Port(v1.ProtocolTCP, 80), with(request.AnnotationXForwardedFor, "true")))
+		lb := f.LoadBalancer(f.lb)
+		f.AddL7Policy(lb.Listeners[0], f.addPool("rejects", "HTTP"))
+		f.write(func(ctx context.Context) error {
+			_, err := f.api.UpdateListener(ctx, lb.Listeners[0], client.ListenerUpdate{DefaultPoolID: client.SetNull[string]()})
+
+			return err
+		})
+		svc := web(kubetest.Port(v1.ProtocolTCP, 80))
+		f.ensure(svc)
+		f.unchanged("the protocol stays", svc)
+		f.serves("the pool has the protocol of the listener", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080")
+	})
+}
+
 // OS-LB-28: a listener of another protocol is refused before the old one is deleted if
 // Octavia validates it first, and else the old one is created again.
 func TestListenerReplacementIsRefused(t *testing.T) {
@@ -406,6 +426,24 @@ func TestRefusedAlgorithm(t *testing.T) {
 		f.plans("it is known to be refused", svc, "")
 		_, findings := octavia.Diff(f.observe(f.desired(svc).Names), f.desired(svc))
 		f.warned("as long as it is wanted", findings.Warnings, request.MethodUnknown, request.MethodUnknown)
+	})
+}
+
+// OS-LB-12: a refusal that is not about the algorithm is an error of the pool, and no other one
+// does without the algorithm.
+func TestRefusedPool(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.ensure(web())
+		svc := web(with(request.AnnotationLBMethod, "LEAST_CONNECTIONS"))
+		f.Interceptor().Inject(opUpdatePool, simserver.Nth(1), openstack.Error(400, "", "Invalid input received: the name of a pool is reserved"))
+		_, err := f.try(svc)
+		f.fails("it is about the name", err, apierr.ErrInvalid, "reserved")
+		if got := f.refused.Of("amphora"); len(got) > 0 {
+			t.Errorf("refused are %v", got)
+		}
+		f.ensure(svc)
+		f.unchanged("it has the algorithm", svc)
 	})
 }
 

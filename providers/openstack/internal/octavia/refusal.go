@@ -73,7 +73,8 @@ func hasAny(text string, words []string) bool {
 	return false
 }
 
-// isAboutAlgorithm reports whether a refusal is about the algorithm of a pool.
+// isAboutAlgorithm reports whether a refusal is about the algorithm of a pool: Octavia names
+// the field, drivers the algorithm (ovn-octavia-provider: driver.py).
 func isAboutAlgorithm(err error) bool {
 	return strings.Contains(strings.ToLower(change.Message(err)), "algorithm")
 }

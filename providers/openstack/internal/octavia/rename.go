@@ -58,7 +58,7 @@ type renamer struct {
 	plan         change.Plan
 }
 
-// names returns the changes of a name and of tags, and a text, which is empty if there are
+// changes returns the changes of a name and of tags, and a text, which is empty if there are
 // none.
 func (r *renamer) changes(renamed func(string) (string, bool), name string, tags []string) (client.Change[string], client.Change[[]string], string) {
 	var newName client.Change[string]
