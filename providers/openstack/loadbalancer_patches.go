@@ -69,10 +69,10 @@ func (p *patches) put(in input, values map[annotation.Name]string) {
 func (p *patches) take(in input) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known, ok := p.all[in.service.UID]
+	last, ok := p.all[in.service.UID]
 	delete(p.all, in.service.UID)
 
-	return ok && in.create && time.Since(known.at) < p.age && reflect.DeepEqual(known.request, in.request)
+	return ok && in.create && time.Since(last.at) < p.age && reflect.DeepEqual(last.request, in.request)
 }
 
 // drop removes a Service that has no load balancer.

@@ -17,13 +17,13 @@ import (
 type prefixes struct {
 	mu  sync.Mutex
 	all map[string]netip.Prefix
-	// invisible has when a subnet was not seen.
+	// invisible is when the project could last not see a subnet.
 	invisible map[string]time.Time
 }
 
 // of returns the CIDRs of subnets. Those that the project cannot see are left out.
 func (p *prefixes) of(ctx context.Context, network *client.NetworkService, ids []string) (map[string]netip.Prefix, error) {
-	found, missing := p.known(ids)
+	found, missing := p.stored(ids)
 	if len(missing) == 0 {
 		return found, nil
 	}
@@ -49,8 +49,8 @@ func (p *prefixes) of(ctx context.Context, network *client.NetworkService, ids [
 	return found, nil
 }
 
-// known returns the CIDRs that were read before, and the IDs that are to be read.
-func (p *prefixes) known(ids []string) (found map[string]netip.Prefix, missing []string) {
+// stored returns the CIDRs that were read before, and the IDs that are to be read.
+func (p *prefixes) stored(ids []string) (found map[string]netip.Prefix, missing []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all == nil {

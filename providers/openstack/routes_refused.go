@@ -33,8 +33,8 @@ const (
 type refusals struct {
 	clock clock.PassiveClock
 
-	mu    sync.Mutex
-	known map[refusalKey]refusal
+	mu  sync.Mutex
+	all map[refusalKey]refusal
 	// full is until when a router has no room for routes, fullCount how many it had.
 	full      refusal
 	fullCount int
@@ -79,8 +79,8 @@ func (f *refusals) find(r *routes, wanted newRoute) (first bool, err error) {
 	defer f.mu.Unlock()
 	key := refusalKey{wanted.cidr, wanted.hop}
 	now := f.clock.Now()
-	if known, ok := f.known[key]; ok && now.Before(known.until) {
-		return false, known.err
+	if last, ok := f.all[key]; ok && now.Before(last.until) {
+		return false, last.err
 	}
 	if !now.Before(f.full.until) || r.has(wanted.cidr) {
 		return false, nil
@@ -104,10 +104,10 @@ func (f *refusals) keep(r *routes, wanted newRoute, err error) {
 }
 
 func (f *refusals) put(key refusalKey, kept refusal) {
-	if f.known == nil {
-		f.known = map[refusalKey]refusal{}
+	if f.all == nil {
+		f.all = map[refusalKey]refusal{}
 	}
-	f.known[key] = kept
+	f.all[key] = kept
 }
 
 // listed drops refusals that no longer count, and all of them once the router has fewer
@@ -117,9 +117,9 @@ func (f *refusals) listed(count int) {
 	defer f.mu.Unlock()
 	now := f.clock.Now()
 	room := f.full.err != nil && count < f.fullCount
-	for key, kept := range f.known {
+	for key, kept := range f.all {
 		if room || !now.Before(kept.until) {
-			delete(f.known, key)
+			delete(f.all, key)
 		}
 	}
 	if room {

@@ -250,7 +250,7 @@ func (r *routes) changeRouter(ctx context.Context, change func() error) error {
 func (r *routes) changeTogether(ctx context.Context, t *together, rows []client.Route) (router *client.Router, err error) {
 	j := t.join(rows)
 	err = r.changeRouter(ctx, func() error {
-		if router, err = t.result(ctx, j, rows); router != nil || err != nil {
+		if router, err = t.sendOnce(ctx, j, rows); router != nil || err != nil {
 			return err
 		}
 		router, err = t.send(ctx, rows)

@@ -66,10 +66,10 @@ func (t *together) begin(j *joint) []client.Route {
 	return slices.Clone(j.rows)
 }
 
-// result returns the router after the change of all, which the first caller with the lock
-// makes, and the error if the routes of this one are refused. The router is nil if the change
+// sendOnce makes the change of all if this is the first caller with the lock. It returns the
+// router after it, and the error if the routes of this one are refused. The router is nil if the change
 // failed otherwise, and if there is only one caller: then each makes its own change.
-func (t *together) result(ctx context.Context, j *joint, rows []client.Route) (*client.Router, error) {
+func (t *together) sendOnce(ctx context.Context, j *joint, rows []client.Route) (*client.Router, error) {
 	if !j.sent {
 		j.sent = true
 		if all := t.begin(j); len(all) > len(rows) {

@@ -209,7 +209,7 @@ func IsOwnPart(names request.Names, kind request.Part, name string, tags []strin
 // IsOwnFloatingIP reports whether a floating IP may be deleted with the load balancer: it
 // is on the port of the VIP, and was made for a Service, which need not be this one in a
 // shared load balancer. One with only one of both is used, and never deleted.
-func IsOwnFloatingIP(_ request.Names, portID, vipPortID, description string) bool {
+func IsOwnFloatingIP(portID, vipPortID, description string) bool {
 	return vipPortID != "" && portID == vipPortID && request.IsFloatingIPOfService(description)
 }
 

@@ -234,7 +234,7 @@ func TestOwnFloatingIP(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := certainty.IsOwnFloatingIP(names(), tc.port, tc.vip, tc.description); got != tc.want {
+			if got := certainty.IsOwnFloatingIP(tc.port, tc.vip, tc.description); got != tc.want {
 				t.Errorf("%s: %t, want %t", tc.reason, got, tc.want)
 			}
 		})

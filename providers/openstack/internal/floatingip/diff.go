@@ -82,7 +82,7 @@ func (d *Desired) reuse(o *Observed) (*client.FloatingIP, error) {
 	}
 	same := slices.DeleteFunc(slices.Clone(o.Existing), func(f *client.FloatingIP) bool { return addressOf(f) != wanted })
 	slices.SortFunc(same, func(a, b *client.FloatingIP) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortStableFunc(same, func(a, b *client.FloatingIP) int { return d.elsewhere(a) - d.elsewhere(b) })
+	slices.SortStableFunc(same, func(a, b *client.FloatingIP) int { return d.otherNetwork(a) - d.otherNetwork(b) })
 	if free := slices.IndexFunc(same, func(f *client.FloatingIP) bool { return f.PortID == "" }); free >= 0 {
 		return same[free], nil
 	}
@@ -93,9 +93,9 @@ func (d *Desired) reuse(o *Observed) (*client.FloatingIP, error) {
 	return nil, nil
 }
 
-// elsewhere is 1 for a floating IP that is not from the wanted network. It is used
+// otherNetwork is 1 for a floating IP that is not from the wanted network. It is used
 // nevertheless: the address takes precedence.
-func (d *Desired) elsewhere(f *client.FloatingIP) int {
+func (d *Desired) otherNetwork(f *client.FloatingIP) int {
 	if network := d.Request.FloatingIP.NetworkID; network != "" && f.NetworkID != network {
 		return 1
 	}
@@ -110,7 +110,7 @@ func (d *Desired) removals(o *Observed) change.Plan {
 	}
 	var steps change.Plan
 	for _, f := range o.Associated {
-		if d.Request.FloatingIP.Keep || !certainty.IsOwnFloatingIP(d.Request.Names, f.PortID, o.PortID, f.Description) {
+		if d.Request.FloatingIP.Keep || !certainty.IsOwnFloatingIP(f.PortID, o.PortID, f.Description) {
 			steps = append(steps, disassociate(o, f))
 		} else {
 			steps = append(steps, remove(o, f))
@@ -130,7 +130,7 @@ func DiffDelete(o *Observed, existing request.Existing) change.Plan {
 	}
 	steps := DeleteLeftover(o.Left)
 	for _, f := range o.Associated {
-		if certainty.IsOwnFloatingIP(existing.Names, f.PortID, o.PortID, f.Description) {
+		if certainty.IsOwnFloatingIP(f.PortID, o.PortID, f.Description) {
 			steps = append(steps, remove(o, f))
 		}
 	}
