@@ -95,12 +95,12 @@ type loadBalancer struct {
 	// ports has a lock for each port of a Node. It is acquired inside an operation.
 	ports    keylock.Set
 	prefixes prefixes
-	// stalled has since when load balancers cannot be changed.
-	stalled stalls
-	// requested has when a load balancer was requested for a Service, by its UID, the zero
-	// time if that was refused or it was found. seen has when a load balancer was last there,
-	// by its ID.
-	requested, seen sync.Map
+	// stalled has since when load balancers cannot be changed, and moved since when Services
+	// have the address of the load balancer that they have moved to.
+	stalled, moved stalls
+	requested      creations
+	// seen has when a load balancer was last there, by its ID.
+	seen sync.Map
 	// refusedCreations has the last [refusedCreation] of a Service, by its UID.
 	refusedCreations sync.Map
 	// memberSubnets has the subnet that a Service wants for its members and that was compared
@@ -171,7 +171,7 @@ func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, 
 	}
 	if !exists {
 		// The Service may be deleted without another call.
-		l.forget(svc)
+		l.drop(svc)
 
 		return nil, false, nil
 	}
@@ -207,7 +207,7 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 		if err := l.remove(ctx, l.identify(clusterName, svc)); err != nil {
 			return err
 		}
-		l.forget(svc)
+		l.drop(svc)
 
 		return nil
 	})
@@ -216,11 +216,12 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 	return err
 }
 
-// forget drops the state of a Service that has no load balancer.
-func (l *loadBalancer) forget(svc *v1.Service) {
+// drop drops the state of a Service that has no load balancer.
+func (l *loadBalancer) drop(svc *v1.Service) {
 	l.services.Forget(svc)
-	l.stalled.end(svc.UID)
-	l.requested.Delete(svc.UID)
+	l.stalled.drop(svc.UID)
+	l.moved.drop(svc.UID)
+	l.requested.drop(svc.UID)
 	l.refusedCreations.Delete(svc.UID)
 	l.memberSubnets.Delete(svc.UID)
 	l.patched.drop(svc.UID)

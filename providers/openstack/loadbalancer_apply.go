@@ -94,6 +94,9 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, steps change.
 	}
 	err := r.apply(ctx, env, steps)
 	r.complete = true
+	if len(d.withheld) > 0 {
+		r.tighten = func(ctx context.Context) error { return r.apply(ctx, env, d.withheld) }
+	}
 	if len(steps) == 0 && !o.created {
 		r.lists.Keep(o.parts)
 	}
@@ -157,10 +160,12 @@ func (r *run) make(ctx context.Context, found *balancer) error {
 	if err != nil {
 		return err
 	}
-	if d.group != nil {
-		if o.group, err = r.observeGroup(ctx, r.Network, d.group); err != nil {
-			return err
-		}
+	group, err := r.newGroup(ctx, o, d)
+	if err != nil {
+		return err
+	}
+	if r.choosesSubnet(o) {
+		d.floating.FindPlace = r.findPlace
 	}
 	recorded := []string{request.Requested}
 	if found.lost != "" {
@@ -172,11 +177,50 @@ func (r *run) make(ctx context.Context, found *balancer) error {
 	r.warn(d.warnings...)
 	ref := plan.Ref{Key: octavia.KeyLoadBalancer}
 	steps := change.Plan{octavia.Create(d.balancer), floatingip.Allocate(d.floating, ref)}
-	if d.group != nil {
-		steps = append(steps, r.diffGroup(o, d)...)
+
+	return r.finishNew(ctx, d, append(steps, group...))
+}
+
+// newGroup plans the security group of a Service whose load balancer is created first.
+func (r *run) newGroup(ctx context.Context, o *observed, d *desired) (change.Plan, error) {
+	if d.group == nil {
+		return nil, nil
+	}
+	if r.choosesSubnet(o) {
+		return change.Plan{r.syncGroup(o, d)}, nil
+	}
+	var err error
+	if o.group, err = r.observeGroup(ctx, r.Network, d.group); err != nil {
+		return nil, err
 	}
 
-	return r.finishNew(ctx, d, steps)
+	return r.diffGroup(o, d), nil
+}
+
+// syncGroup returns the step that makes the security group for a load balancer that an earlier
+// step creates: its rules need the subnet that Octavia has chosen.
+func (r *run) syncGroup(o *observed, d *desired) change.Step {
+	text := "make security group " + r.names.SecurityGroup() + " as it should be"
+
+	return plan.NewStep("SyncSecurityGroup", text, func(ctx context.Context, env *change.Env) error {
+		id, err := env.IDs.Get(octavia.KeyLoadBalancer)
+		if err != nil {
+			return err
+		}
+		made, err := env.Octavia.GetLoadBalancer(ctx, id)
+		if err != nil {
+			return err
+		}
+		o.balancer = &balancer{info: made, owner: true}
+		if d.group, err = r.buildGroup(ctx, o, d.balancer); err != nil {
+			return err
+		}
+		if o.group, err = r.observeGroup(ctx, r.Network, d.group); err != nil {
+			return err
+		}
+
+		return r.diffGroup(o, d).Apply(ctx, env, nil)
+	}).Isolate()
 }
 
 // finishNew applies the plan for a new load balancer, and publishes the result.
@@ -185,7 +229,7 @@ func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) erro
 	err := r.apply(ctx, env, steps)
 	r.complete = true
 	id, unknown := env.IDs.Get(octavia.KeyLoadBalancer)
-	r.requested.Store(r.service.UID, time.Now())
+	r.requested.begin(r.service.UID)
 	if unknown != nil || errors.Is(err, octavia.ErrDiscarded) {
 		if !client.MayBeApplied(err) {
 			r.refused(ctx, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -44,7 +43,7 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 	if used, err := l.isAnyUsed(ctx, in, found.others); used || err != nil {
 		return &v1.LoadBalancerStatus{}, used, err
 	}
-	left, err := floatingip.Leftover(ctx, l.Network, in.existing, in.goneID(found))
+	left, err := floatingip.Leftover(ctx, l.Network, in.existing, in.missingID(found))
 	if err != nil {
 		return nil, false, err
 	}
@@ -56,9 +55,9 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 	return &v1.LoadBalancerStatus{}, left != nil || group.Group != nil, nil
 }
 
-// goneID returns the ID of the load balancer that the Service has been published with, unless
+// missingID returns the ID of the load balancer that the Service has been published with, unless
 // it is the one that was found.
-func (in input) goneID(found *balancer) string {
+func (in input) missingID(found *balancer) string {
 	if found.info != nil && found.info.ID == in.id {
 		return ""
 	}
@@ -195,12 +194,12 @@ func (r *run) removeFound(ctx context.Context, found *balancer, group *securityg
 		return r.removeLeftovers(ctx, group)
 	}
 	if found.owner {
-		r.requested.Store(r.service.UID, time.Time{})
+		r.requested.end(r.service.UID)
 	}
 	if err := r.removeBalancer(ctx, found, group); err != nil {
 		return err
 	}
-	r.lists.Forget(found.info.ID)
+	r.lists.Drop(found.info.ID)
 
 	return r.removeSurplus(ctx, found)
 }
@@ -237,7 +236,7 @@ func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securi
 	}
 	var left *client.FloatingIP
 	if floating == nil || floating.Address() != r.publishedAddress() { // that of one before it
-		if left, err = floatingip.Leftover(ctx, r.Network, r.existing, r.goneID(found)); err != nil {
+		if left, err = floatingip.Leftover(ctx, r.Network, r.existing, r.missingID(found)); err != nil {
 			return err
 		}
 	}

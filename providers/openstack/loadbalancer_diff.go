@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,9 @@ func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
 	return steps, nil
 }
 
-// diffGroup plans the security group, or its deletion if groups are not managed any more.
+// diffGroup plans the security group, or its deletion if groups are not managed any more. What
+// it allows for the load balancers that the Service is to leave stays until then: clients use
+// them.
 func (r *run) diffGroup(o *observed, d *desired) change.Plan {
 	if d.group == nil {
 		return securitygroup.DiffDelete(o.group)
@@ -63,8 +66,17 @@ func (r *run) diffGroup(o *observed, d *desired) change.Plan {
 	r.warn(warnings...)
 	d.incomplete = append(d.incomplete, gaps...)
 
-	return securitygroup.Diff(o.group, d.group)
+	steps := securitygroup.Diff(o.group, d.group)
+	if len(r.others) == 0 {
+		return steps
+	}
+	d.withheld = steps.Removals()
+
+	return steps.Additions()
 }
+
+// errListeners means that the listeners of a load balancer are not as the Service wants them.
+var errListeners = apierr.Mark(apierr.ErrConflict, errors.New("the listeners must be synced first"))
 
 // checkUpdate returns an error if a listener is missing or is not as it should be, which an
 // update does not change.
@@ -74,5 +86,5 @@ func checkUpdate(steps change.Plan) error {
 		return nil
 	}
 
-	return apierr.Mark(apierr.ErrConflict, fmt.Errorf("the listeners must be synced first: %s", plan.FewCommas([]string{steps[at].Text})))
+	return fmt.Errorf("%w: %s", errListeners, plan.FewCommas([]string{steps[at].Text}))
 }

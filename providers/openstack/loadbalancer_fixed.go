@@ -3,6 +3,7 @@ package openstack
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -39,7 +40,12 @@ func (r *run) warnFixed(o *observed, d *desired) {
 	if kept = append(kept, r.fixedMembers(o, d)...); len(kept) > 0 {
 		r.warn(service.Warn(reasonFixed, "Load balancer %s keeps what cannot be changed: %s", o.info.ID, plan.Commas(kept)))
 	}
-	if addr := want.VIP.Address; addr.IsValid() && addr.String() != o.info.VIPAddress {
+	r.warnAddress(o, want.VIP.Address)
+}
+
+// warnAddress warns of an address of spec.loadBalancerIP that is not the VIP of the load balancer.
+func (r *run) warnAddress(o *observed, addr netip.Addr) {
+	if addr.IsValid() && addr.String() != o.info.VIPAddress {
 		r.warn(service.Warn(floatingip.AddressIgnored, "Address %s of spec.loadBalancerIP is not used: the load balancer has the address %s", addr, o.info.VIPAddress))
 	}
 }

@@ -72,7 +72,8 @@ const listsBackoff = time.Minute
 // lastTime is when something happened last. The zero value is never.
 type lastTime struct{ at atomic.Pointer[time.Time] }
 
-func (l *lastTime) now() { l.at.Store(new(time.Now())) }
+// mark stores that it happens now.
+func (l *lastTime) mark() { l.at.Store(new(time.Now())) }
 
 // within reports whether it was less than a time ago.
 func (l *lastTime) within(age time.Duration) bool {
@@ -88,7 +89,7 @@ func (r *run) listFailed(ctx context.Context, err error) error {
 		return err
 	}
 	klog.FromContext(ctx).Error(err, "Cannot list load balancers, which are read alone", "for", listsBackoff)
-	r.listsFailed.now()
+	r.listsFailed.mark()
 
 	return nil
 }
@@ -134,7 +135,7 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 		}
 		defer free()
 	}
-	r.stalled.end(r.service.UID)
+	r.stalled.end(r.service.UID, o.info.ID)
 
 	return true, r.finish(ctx, o, d, steps)
 }

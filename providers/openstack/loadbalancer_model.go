@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
@@ -140,7 +141,10 @@ type desired struct {
 	// plansFloatingIP means that the plan has steps about the floating IP.
 	plansFloatingIP bool
 	group           *securitygroup.Desired
-	warnings        []service.Warning
+	// withheld are the steps that take from the group what the load balancers need that the
+	// Service is to leave.
+	withheld change.Plan
+	warnings []service.Warning
 	// addOnly means that some Nodes are not known: nothing is removed. incomplete are the
 	// reasons for which the Service must be synced again.
 	addOnly    bool

@@ -18,6 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
@@ -119,12 +120,13 @@ func (r *run) observeFloatingIP(ctx context.Context, o *observed) error {
 	return r.placeFloatingIP(ctx, o, wanted)
 }
 
-// placeFloatingIP finds where a new floating IP comes from.
+// placeFloatingIP finds where a new floating IP comes from. For a new load balancer whose subnet
+// Octavia chooses, that follows its creation, see [run.findPlace].
 func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floatingip.Desired) error {
-	if !wanted.NeedsPlace(o.floating) {
+	if !wanted.NeedsPlace(o.floating) || r.choosesSubnet(o) {
 		return nil
 	}
-	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP, func(ctx context.Context) (string, error) {
+	o.place, o.placeErr = r.place(ctx, func(ctx context.Context) (string, error) {
 		switch {
 		case o.info != nil:
 			return o.info.VIPSubnetID, nil
@@ -134,10 +136,26 @@ func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floating
 			return r.request.VIP.SubnetID, nil
 		}
 	})
-	r.warn(warnings...)
-	o.place, o.placeErr = place, err
 
 	return nil
+}
+
+// findPlace returns where the floating IP of a new load balancer comes from.
+func (r *run) findPlace(ctx context.Context, vipSubnet string) (networks.Place, error) {
+	return r.place(ctx, func(context.Context) (string, error) { return vipSubnet, nil })
+}
+
+func (r *run) place(ctx context.Context, vipSubnet networks.VIPSubnet) (networks.Place, error) {
+	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP, vipSubnet)
+	r.warn(warnings...)
+
+	return place, err
+}
+
+// choosesSubnet reports whether Octavia chooses the subnet of a new load balancer, in a network
+// or on a port: it is not known before that is created.
+func (r *run) choosesSubnet(o *observed) bool {
+	return o.info == nil && !r.request.VIP.Detect && r.request.VIP.SubnetID == ""
 }
 
 // isOwner reports whether the load balancer is that of the Service, or new.

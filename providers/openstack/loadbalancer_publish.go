@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
@@ -33,8 +36,8 @@ type publisher struct {
 // annotate sets annotations of a Service, and removes those with an empty value. It makes
 // no call if the Service has them. For a Service that was deleted, the error is that of the
 // Kubernetes API that it is not found, and for one that was replaced by one of the same name,
-// that there is a conflict. It returns the version of the Service that it has written, empty
-// for none.
+// that there is a conflict. An ID that a user has set meanwhile stays. It returns the version of
+// the Service that it has written, empty for none.
 func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[annotation.Name]string) (string, error) {
 	changes := map[string]*string{}
 	for name, value := range values {
@@ -48,20 +51,55 @@ func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[an
 	if len(changes) == 0 || p.builder == nil {
 		return "", nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": svc.UID, "annotations": changes}})
-	if err != nil {
-		return "", fmt.Errorf("encode annotations: %w", err)
-	}
 	client, err := p.builder.Client(serviceClientName)
 	if err != nil {
 		return "", fmt.Errorf("make the client that writes annotations: %w", err)
 	}
-	written, err := client.CoreV1().Services(svc.Namespace).Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource)
+	services := client.CoreV1().Services(svc.Namespace)
+	if err := keepID(ctx, services, svc, changes); err != nil {
+		return "", err
+	}
+	if len(changes) == 0 {
+		return "", nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": svc.UID, "annotations": changes}})
+	if err != nil {
+		return "", fmt.Errorf("encode annotations: %w", err)
+	}
+	written, err := services.Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource)
 	if err != nil {
 		return "", fmt.Errorf("write annotations: %w", err)
 	}
 
 	return written.ResourceVersion, nil
+}
+
+// keepID takes the ID of the load balancer from changes of annotations if the Service has
+// another one now than when it was synced, which a user has set: a creation takes minutes. What
+// an earlier sync has written is not the user's: it is in the record, too. A list needs
+// no permission that the service controller does not have.
+func keepID(ctx context.Context, services corev1.ServiceInterface, svc *v1.Service, changes map[string]*string) error {
+	const id = request.AnnotationLoadBalancerID
+	value, changed := changes[string(id)]
+	if !changed {
+		return nil
+	}
+	found, err := services.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, svc.Name).String()})
+	if err != nil {
+		return fmt.Errorf("read annotations: %w", err)
+	}
+	at := slices.IndexFunc(found.Items, func(now v1.Service) bool { return now.Name == svc.Name && now.UID == svc.UID })
+	if at < 0 {
+		return nil
+	}
+	now := &found.Items[at]
+	set, recorded := id.Value(now), request.RecordOf(now)
+	isOurs := set == "" || set == id.Value(svc) || value != nil && set == *value || len(recorded) > 0 && set == recorded[0]
+	if !isOurs {
+		delete(changes, string(id))
+	}
+
+	return nil
 }
 
 // published returns the annotations of a Service with a load balancer. The address is

@@ -28,7 +28,7 @@ type refusedCreation struct {
 // refused stores that a load balancer was not created, and removes the record of the request,
 // for which the next process would wait.
 func (r *run) refused(ctx context.Context, err error) {
-	r.requested.Store(r.service.UID, time.Time{})
+	r.requested.end(r.service.UID)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
 	defer cancel()
 	recorded := r.recordOf(lists.Without(r.existing.Recorded, []string{request.Requested}))

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -45,6 +46,9 @@ type run struct {
 	others  []string
 	// recorded is the version of the Service with the record of this run, empty without one.
 	recorded string
+	// tighten ends what the security group allows for the load balancers that the Service is to
+	// leave, nil if that is nothing.
+	tighten func(ctx context.Context) error
 	// addr is the address to publish, the zero Addr as long as it is not known.
 	addr netip.Addr
 }
@@ -63,7 +67,7 @@ func (r *run) sync(ctx context.Context) error {
 		return err
 	}
 	if err := r.syncFound(ctx); err != nil {
-		return err
+		return r.withFormer(ctx, err)
 	}
 
 	return r.leave(ctx)
@@ -106,7 +110,7 @@ func (r *run) syncFound(ctx context.Context) error {
 func (r *run) checkUsable(ctx context.Context, found *balancer) error {
 	switch found.info.Provisioning {
 	case client.ProvisioningActive:
-		r.stalled.end(r.service.UID)
+		r.stalled.end(r.service.UID, found.info.ID)
 
 		return nil
 	case client.ProvisioningError:
@@ -128,14 +132,16 @@ func (r *run) checkUsable(ctx context.Context, found *balancer) error {
 }
 
 // neverWorked reports whether a load balancer in ERROR was made for the Service and never
-// became ACTIVE: the address and the ID of one that did are published. One that may serve
-// all the same, since it is published, has a floating IP or is reported as working, stays.
+// became ACTIVE: the address of one that did is published. One that may serve all the same,
+// since it is published, has a floating IP or is reported as working, stays.
 func (r *run) neverWorked(ctx context.Context, found *balancer) (bool, error) {
 	info := found.info
 	own := request.UIDOf(info.Tags) == r.names.UID && found.facts.IsDeletable(r.names, nil)
-	isNew := !r.hadAddress() || r.id != "" && r.id != info.ID || len(r.others) > 0
-	if !r.create || !found.owner || !own || !isNew || isServing(info) || r.isPublished(info.VIPAddress) {
+	if !r.create || !found.owner || !own || isServing(info) || r.isPublished(info.VIPAddress) {
 		return false, nil
+	}
+	if isNew, err := r.neverPublished(ctx, info.ID); !isNew || err != nil {
+		return false, err
 	}
 	if info.VIPPortID == "" {
 		return true, nil
@@ -146,6 +152,33 @@ func (r *run) neverWorked(ctx context.Context, found *balancer) (bool, error) {
 	}
 
 	return len(floating) == 0, nil
+}
+
+// neverPublished reports whether the address of the Service, if it has one, is certainly not
+// that of a load balancer: the record has never had it, or a load balancer that the Service used
+// before is found to have the address. That this one seems to have none proves nothing, since a
+// list may lack its floating IP.
+func (r *run) neverPublished(ctx context.Context, id string) (bool, error) {
+	recorded := r.existing.Recorded
+	if !r.hadAddress() || len(recorded) > 0 && !slices.Contains(recorded, id) {
+		return true, nil
+	}
+	var rows []*client.LoadBalancerInfo
+	for _, other := range lists.Without(r.others, []string{request.Requested}) {
+		info, err := r.Octavia.GetLoadBalancer(ctx, other)
+		if errors.Is(err, apierr.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if !info.Provisioning.IsDeleted() {
+			rows = append(rows, info)
+		}
+	}
+	serving, err := r.withAddress(ctx, r.input, rows)
+
+	return serving != nil, err
 }
 
 // isServing reports whether Octavia has measured that a load balancer works, whatever its
@@ -173,7 +206,7 @@ func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error 
 	if err != nil {
 		return err
 	}
-	r.requested.Store(r.service.UID, time.Time{})
+	r.requested.end(r.service.UID)
 	if err := r.apply(ctx, r.env(), steps); err != nil {
 		return fmt.Errorf("delete load balancer %s, whose creation has failed: %w", info.ID, err)
 	}
@@ -185,7 +218,7 @@ func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error 
 func (r *run) failed(id string) error {
 	r.warn(service.Warn(change.ReasonFailed, "Load balancer %s has the provisioning status ERROR: it may serve, and nothing can be changed. "+
 		"An administrator can repair it with a failover", id))
-	_, again := r.stalled.lasts(r.service.UID, "failed "+id)
+	_, again := r.stalled.lasts(r.service.UID, id, "failed")
 	r.addr = r.publishedAddress()
 
 	return api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, pending.ErrFailed), again)
@@ -197,7 +230,7 @@ func (r *run) pending(id string) error { return r.waits(id, pending.ErrPending) 
 // waits is the error about a load balancer that cannot be changed before others have ended
 // what they do with it.
 func (r *run) waits(id string, reason error) error {
-	elapsed, again := r.stalled.lasts(r.service.UID, "pending "+id)
+	elapsed, again := r.stalled.lasts(r.service.UID, id, "pending")
 	if elapsed >= pendingLimit {
 		r.warn(service.Warn(change.ReasonPending, "Load balancer %s has been pending for more than %s, and nothing can be changed meanwhile. "+
 			"An administrator can end this", id, pendingLimit))
@@ -216,7 +249,7 @@ func (l *loadBalancer) env() *change.Env {
 func (r *run) apply(ctx context.Context, env *change.Env, steps change.Plan) error {
 	err := service.Apply(ctx, r.operation(), steps, env, r.Step)
 	if slices.ContainsFunc(steps, func(step change.Step) bool { return strings.HasSuffix(step.Kind, "SecurityGroup") }) {
-		r.lists.ForgetGroups()
+		r.lists.ExpireGroups()
 	}
 	r.warn(env.Warnings()...)
 

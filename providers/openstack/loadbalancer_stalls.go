@@ -18,38 +18,52 @@ const (
 	pendingLimit = 15 * time.Minute
 )
 
-// stalls has since when the load balancers of Services cannot be changed. The zero value
-// is empty.
+// stalls has since when load balancers are in a state that others have to end, for each
+// Service and load balancer. The zero value is empty.
 type stalls struct {
 	mu  sync.Mutex
-	all map[types.UID]since
+	all map[types.UID]map[string]since
 }
 
-// since is the start of a state, which a key names.
+// since is the start of a state, which a text names.
 type since struct {
-	key string
-	at  time.Time
+	state string
+	at    time.Time
 }
 
-// lasts returns for how long a Service has been in a state, and when to look again.
-func (s *stalls) lasts(uid types.UID, key string) (elapsed, again time.Duration) {
+// lasts returns for how long the load balancer with an ID has been in a state, and when to look
+// again.
+func (s *stalls) lasts(uid types.UID, id, state string) (elapsed, again time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, ok := s.all[uid]
-	if !ok || known.key != key {
-		known = since{key, time.Now()}
+	began, ok := s.all[uid][id]
+	if !ok || began.state != state {
+		began = since{state, time.Now()}
 	}
 	if s.all == nil {
-		s.all = map[types.UID]since{}
+		s.all = map[types.UID]map[string]since{}
 	}
-	s.all[uid] = known
-	elapsed = time.Since(known.at)
+	if s.all[uid] == nil {
+		s.all[uid] = map[string]since{}
+	}
+	s.all[uid][id] = began
+	elapsed = time.Since(began.at)
 
 	return elapsed, min(max(elapsed/retryShare, minRetryAfter), maxRetryAfter)
 }
 
-// end drops the state of a Service.
-func (s *stalls) end(uid types.UID) {
+// end drops the state of a load balancer.
+func (s *stalls) end(uid types.UID, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all[uid], id)
+	if len(s.all[uid]) == 0 {
+		delete(s.all, uid)
+	}
+}
+
+// drop drops all states of a Service.
+func (s *stalls) drop(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, uid)

@@ -14,31 +14,41 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// TestStalls (OS-LB-6): a load balancer that cannot be changed is looked at ever less often.
+// TestStalls (OS-LB-6): a load balancer that cannot be changed is looked at ever less often,
+// whatever the state of another one of the Service is.
 func TestStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s stalls
 		for _, step := range []struct {
-			after time.Duration
-			key   string
-			want  time.Duration
+			after     time.Duration
+			id, state string
+			want      time.Duration
 		}{
-			{0, "pending", 5 * time.Second},
-			{20 * time.Second, "pending", 5 * time.Second},
-			{40 * time.Second, "pending", 15 * time.Second},
-			{time.Hour, "pending", 5 * time.Minute},
-			{0, "failed", 5 * time.Second},
-			{time.Minute, "failed", 15 * time.Second},
+			{0, "lb-1", "pending", 5 * time.Second},
+			{20 * time.Second, "lb-1", "pending", 5 * time.Second},
+			{40 * time.Second, "lb-1", "pending", 15 * time.Second},
+			{time.Hour, "lb-1", "pending", 5 * time.Minute},
+			{0, "lb-2", "pending", 5 * time.Second},
+			{0, "lb-1", "pending", 5 * time.Minute},
+			{0, "lb-1", "failed", 5 * time.Second},
+			{time.Minute, "lb-1", "failed", 15 * time.Second},
 		} {
 			time.Sleep(step.after)
-			if _, again := s.lasts("1", step.key); again != step.want {
-				t.Errorf("%s after another %s: again after %s, want %s", step.key, step.after, again, step.want)
+			if _, again := s.lasts("1", step.id, step.state); again != step.want {
+				t.Errorf("%s %s after another %s: again after %s, want %s", step.id, step.state, step.after, again, step.want)
 			}
 		}
-		s.end("1")
-		if elapsed, _ := s.lasts("1", "failed"); elapsed != 0 {
+		s.end("1", "lb-1")
+		if elapsed, _ := s.lasts("1", "lb-1", "failed"); elapsed != 0 {
 			t.Errorf("it had ended: %s", elapsed)
+		}
+		if elapsed, _ := s.lasts("1", "lb-2", "pending"); elapsed == 0 {
+			t.Error("that of the other load balancer has not ended")
+		}
+		s.drop("1")
+		if elapsed, _ := s.lasts("1", "lb-2", "pending"); elapsed != 0 {
+			t.Errorf("the Service has no load balancer: %s", elapsed)
 		}
 	})
 }

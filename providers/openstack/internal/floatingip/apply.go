@@ -47,6 +47,9 @@ func Allocate(d *Desired, lb plan.Ref) change.Step {
 			return err
 		}
 		env.IDs.Set(keyAddress, o.Address().String())
+		if d.FindPlace != nil && d.NeedsPlace(o) {
+			d.Place, d.PlaceErr = d.FindPlace(ctx, made.VIPSubnetID)
+		}
 		steps, warnings := Diff(o, d)
 		for _, w := range warnings {
 			env.Warn(w)

@@ -143,8 +143,8 @@ func (s *members) drop(lb string) {
 	}
 }
 
-// forget drops a load balancer.
-func (s *members) forget(lb string) {
+// remove drops a load balancer.
+func (s *members) remove(lb string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, lb)

@@ -225,8 +225,8 @@ func (s *Snapshot) Groups(ctx context.Context, name string) ([]*client.SecurityG
 	return list.byName[name], nil
 }
 
-// ForgetGroups has security groups listed again, after one was created or deleted.
-func (s *Snapshot) ForgetGroups() { s.groups.Forget() }
+// ExpireGroups has security groups listed again, after one was created or deleted.
+func (s *Snapshot) ExpireGroups() { s.groups.Forget() }
 
 // Wrote notes that this process changes a load balancer, a part of it or its floating IP
 // now. It is called before the change, and again once it has ended.
@@ -241,8 +241,8 @@ func (s *Snapshot) Wrote(lb string) {
 	s.members.drop(lb)
 }
 
-// Forget drops what is stored of a load balancer that was deleted.
-func (s *Snapshot) Forget(lb string) { s.members.forget(lb) }
+// Drop drops what is stored of a load balancer that was deleted.
+func (s *Snapshot) Drop(lb string) { s.members.remove(lb) }
 
 // Keep stores the members of a load balancer that was read alone, with their monitor ports.
 func (s *Snapshot) Keep(o *octavia.Observed) {

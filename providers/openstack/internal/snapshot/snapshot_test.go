@@ -283,7 +283,7 @@ func TestTreeKeepsMonitorPorts(t *testing.T) {
 				f.t.Errorf("all are known: %+v", m)
 			}
 		}
-		f.Forget(id)
+		f.Drop(id)
 		for _, m := range f.membersOf(id) {
 			if !m.Partial {
 				f.t.Errorf("nothing was known: %+v", m)
@@ -446,12 +446,12 @@ func TestGroups(t *testing.T) {
 		id := f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: "web"})
 		f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: "web", Project: openstack.ProjectOther})
 		find("the list is young", 0)
-		f.ForgetGroups()
+		f.ExpireGroups()
 		find("it is listed again", 1, id)
 		time.Sleep(snapshot.DefaultMaxAge)
 		find("the list is old", 1, id)
 		f.Interceptor().Inject(opGroups, simserver.Always(), openstack.Denied())
-		f.ForgetGroups()
+		f.ExpireGroups()
 		if _, err := f.Groups(f.t.Context(), "web"); !errors.Is(err, apierr.ErrDenied) {
 			f.t.Errorf("error = %v", err)
 		}
