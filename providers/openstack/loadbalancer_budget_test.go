@@ -256,47 +256,146 @@ func TestBusyCloud(t *testing.T) {
 	})
 }
 
-// TestStuckLoadBalancers (OS-LB-6): load balancers that stay pending, and deletions that
-// take ten minutes, do not keep a new Service waiting.
+// TestStuckLoadBalancers (OS-LB-6): 20 load balancers that stay pending, and 20 deletions that
+// take ten minutes, delay a new Service by five seconds at most, also if all of them come
+// before it.
 func TestStuckLoadBalancers(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		delays := openstack.TypicalDelays()
-		delays.LoadBalancerDelete = 10 * time.Minute
-		// An operator raises them for so many Services.
-		s := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}, Delays: &delays}, "")
-		services := manyServices(41)
-		for i, service := range services[:40] {
-			id := s.addReferenceLoadBalancer(openstack.ServiceSpec{NoMonitors: true}, service, false, false)
-			s.HoldPending(id, i < 20)
-		}
-		p := s.run(t, services...)
-		ctx, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		queue := make(chan int)
-		for range workers {
-			wg.Go(func() { // the service controller: one call, then the next Service
-				for i := range queue {
-					if i < 20 || i == 40 {
-						_, _ = p.balancers.EnsureLoadBalancer(ctx, clusterName, p.stored(services[i].Name), s.nodes[:1]) //nolint:contextcheck // the fixture has the context
-					} else {
-						_ = p.balancers.EnsureLoadBalancerDeleted(ctx, clusterName, p.stored(services[i].Name)) //nolint:contextcheck // the fixture has the context
-					}
-				}
+	for name, tc := range map[string]struct {
+		creation  time.Duration // of a load balancer
+		deletions bool          // come first
+	}{
+		"a driver without virtual machines":                  {creation: time.Second},
+		"a driver without virtual machines, deletions first": {creation: time.Second, deletions: true},
+		"virtual machines":                                   {creation: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var alone, late time.Duration
+			synctest.Test(t, func(t *testing.T) { alone = newStuck(t, tc.creation, 0).run(t, tc.deletions) })
+			synctest.Test(t, func(t *testing.T) {
+				s := newStuck(t, tc.creation, 20)
+				late = s.run(t, tc.deletions)
+				s.check(t)
 			})
+			t.Logf("a new Service is served after %s, alone after %s", late, alone)
+			if late > alone+5*time.Second {
+				t.Errorf("a new Service is served after %s, alone after %s", late, alone)
+			}
+		})
+	}
+}
+
+// stuck is a cloud in which load balancers cannot be changed.
+type stuck struct {
+	*lbProcess
+
+	services []*v1.Service
+	pending  []string // the IDs of load balancers that stay pending once they are changed
+	deleted  []string // of those whose deletion takes long
+}
+
+// newStuck starts a cloud with n load balancers that stay pending and n that are to be
+// deleted.
+func newStuck(t *testing.T, creation time.Duration, n int) *stuck {
+	t.Helper()
+	delays := openstack.TypicalDelays()
+	delays.LoadBalancerCreate, delays.LoadBalancerDelete = creation, 10*time.Minute
+	// An operator raises them for so many Services.
+	site := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}, Delays: &delays}, "")
+	s := &stuck{services: manyServices(2*n + 1)}
+	for i, service := range s.services[:2*n] {
+		id := site.addReferenceLoadBalancer(openstack.ServiceSpec{NoMonitors: true}, service, false, false)
+		if i < n {
+			site.HoldPending(id, true)
+			s.pending = append(s.pending, id)
+		} else {
+			s.deleted = append(s.deleted, id)
 		}
-		for i := range 40 {
-			queue <- i
+	}
+	s.lbProcess = site.run(t, s.services...)
+
+	return s
+}
+
+// run syncs all Services as the service controller does, the new one last, and returns after
+// which time that is served.
+func (s *stuck) run(t *testing.T, deletions bool) time.Duration {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[int](5*time.Second, 5*time.Minute))
+	last, served := len(s.services)-1, make(chan *v1.LoadBalancerStatus, 1)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				i, ended := queue.Get()
+				if ended {
+					return
+				}
+				status, err := s.sync(ctx, i)
+				if retry, ok := errors.AsType[*api.RetryError](err); ok {
+					queue.Forget(i)
+					queue.AddAfter(i, retry.RetryAfter())
+				} else if err != nil {
+					queue.AddRateLimited(i)
+				} else if i == last {
+					served <- status
+				}
+				queue.Done(i)
+			}
+		})
+	}
+	began := time.Now()
+	for i := range last {
+		if deletions {
+			i = last - 1 - i
 		}
-		began := time.Now()
-		queue <- 40 // a worker is free for another Service
-		waited := time.Since(began)
-		t.Logf("a worker is free after %s", waited)
-		stop()
-		close(queue)
-		wg.Wait()
-		if waited > 5*time.Second {
-			t.Errorf("no worker was free for %s", waited)
+		queue.Add(i)
+	}
+	queue.Add(last)
+	var took time.Duration
+	select {
+	case status := <-served:
+		took = time.Since(began)
+		for _, port := range s.services[last].Spec.Ports {
+			if len(status.Ingress) != 1 || len(s.ServedBy(status.Ingress[0].IP, string(port.Protocol), int(port.Port))) != 1 {
+				t.Errorf("port %d of the new Service is not served at %v", port.Port, status.Ingress)
+			}
 		}
-	})
+	case <-time.After(5 * time.Minute):
+		t.Errorf("the new Service is not served")
+	}
+	stop()
+	queue.ShutDown()
+	wg.Wait()
+
+	return took
+}
+
+// sync makes the call of the service controller for a Service: deletions are those with a
+// load balancer that is to be deleted. Their error says nothing about when to try again.
+func (s *stuck) sync(ctx context.Context, i int) (*v1.LoadBalancerStatus, error) {
+	service := s.stored(s.services[i].Name) //nolint:contextcheck // the fixture has the context
+	if i < len(s.pending) || i == len(s.services)-1 {
+		return s.balancers.EnsureLoadBalancer(ctx, clusterName, service, s.nodes[:1])
+	}
+	if err := s.balancers.EnsureLoadBalancerDeleted(ctx, clusterName, service); err != nil {
+		return nil, fmt.Errorf("delete: %s", err.Error())
+	}
+
+	return nil, nil
+}
+
+// check fails the test unless the others were changed and deleted, and are not ready.
+func (s *stuck) check(t *testing.T) {
+	t.Helper()
+	for status, ids := range map[string][]string{"PENDING_UPDATE": s.pending, "PENDING_DELETE": s.deleted} {
+		for _, id := range ids {
+			if got := s.LoadBalancer(id).Status; got != status {
+				t.Errorf("load balancer %s is %s, want %s", id, got, status)
+			}
+		}
+	}
 }

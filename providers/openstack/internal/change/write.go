@@ -38,7 +38,7 @@ func (e *Env) Create(ctx context.Context, send func(context.Context) (id string,
 	}
 	e.wrote(id)
 
-	return id, e.settle(ctx, id)
+	return id, e.settled(id, e.Waiter.Created(ctx, id))
 }
 
 // Delete sends the request that deletes a load balancer, and waits until it is gone. One that
@@ -106,8 +106,12 @@ func isPartPending(err error) bool {
 
 // settle waits until a load balancer is ACTIVE.
 func (e *Env) settle(ctx context.Context, loadBalancer string) error {
+	return e.settled(loadBalancer, e.Waiter.Active(ctx, loadBalancer))
+}
+
+// settled takes the result of a wait into account.
+func (e *Env) settled(loadBalancer string, err error) error {
 	defer e.wrote(loadBalancer)
-	err := e.Waiter.Active(ctx, loadBalancer)
 	if errors.Is(err, pending.ErrPending) || errors.Is(err, pending.ErrFailed) || errors.Is(err, pending.ErrGone) {
 		return e.block(loadBalancer, err)
 	}

@@ -9,7 +9,8 @@
 //   - No wait is longer than its limit, so that a load balancer that stays pending holds
 //     no worker of the service controller.
 //   - The more waits there are the shorter they are, so that they leave workers for other
-//     Services: see patience.
+//     Services: see patience. Once many have ended in vain, few are left at a time: see
+//     crowd.
 //   - Up to two load balancers cost one call each per interval. More of them cost one call
 //     per interval together, apart from those that are missing in its result.
 //   - The first look begins an interval after the wait. A read right after a write may
@@ -83,6 +84,7 @@ type Waiter struct {
 
 	mu    sync.Mutex
 	waits map[*wait]struct{}
+	crowd crowd
 	// stop ends the poller. It is nil without waits.
 	stop context.CancelFunc
 }
@@ -104,11 +106,16 @@ func (w *Waiter) Active(ctx context.Context, id string) error {
 	return w.wait(ctx, &wait{id: id, judge: (*wait).active})
 }
 
+// Created is Active for a load balancer that was just requested.
+func (w *Waiter) Created(ctx context.Context, id string) error {
+	return w.wait(ctx, &wait{id: id, judge: (*wait).active, kind: forCreation})
+}
+
 // Gone waits until a load balancer is deleted: Octavia responds with 404 to it, or with the
 // status DELETED. The error is an [ErrPending], an [ErrFailed], that of the last look, or
 // that of the context.
 func (w *Waiter) Gone(ctx context.Context, id string) error {
-	return w.wait(ctx, &wait{id: id, judge: (*wait).gone, deletes: true})
+	return w.wait(ctx, &wait{id: id, judge: (*wait).gone, kind: forDeletion})
 }
 
 func (w *Waiter) wait(ctx context.Context, t *wait) error {
@@ -143,15 +150,32 @@ func (w *Waiter) latest(t *wait) error {
 	case err := <-t.done:
 		return err
 	default:
+		w.giveUp(t)
+
 		return t.latest
 	}
 }
 
-// join adds a wait, and starts the poller if there is none.
+// giveUp ends a wait without a result. The caller holds mu.
+func (w *Waiter) giveUp(t *wait) {
+	t.done <- t.latest
+	delete(w.waits, t)
+	w.crowd.inVain(t, w.options.Limit)
+}
+
+// join adds a wait, and starts the poller if there is none. A wait that there is no room for
+// ends at once, or the oldest one does.
 func (w *Waiter) join(t *wait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waits[t] = struct{}{}
+	for {
+		excess := w.crowd.excess(w.waits, t)
+		if excess == nil {
+			break
+		}
+		w.giveUp(excess)
+	}
 	if w.stop == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		w.stop = cancel

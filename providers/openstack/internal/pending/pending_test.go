@@ -213,15 +213,70 @@ func TestManyPendingForEver(t *testing.T) {
 		var workers sync.WaitGroup
 		for _, id := range f.add(20, updated) {
 			workers.Go(func() {
-				f.ends("as short as they are many", func() error { return f.Active(f.t.Context(), id) }, pending.ErrPending, 5*time.Second)
+				f.ends("as short as they are many", func() error { return f.Active(f.t.Context(), id) }, pending.ErrPending, 4*time.Second)
 			})
 		}
 		workers.Wait()
-		f.looks("one call a second", 0, 4)
-		for _, id := range f.add(10, deleted) {
+		f.looks("one call a second", 0, 3)
+		for _, id := range f.add(4, deleted) {
 			workers.Go(func() {
 				f.ends("a deletion", func() error { return f.Gone(f.t.Context(), id) }, pending.ErrPending, 2*time.Second)
 			})
+		}
+		time.Sleep(time.Millisecond)
+		id := f.add(1, deleted)[0]
+		f.ends("one deletion more", func() error { return f.Gone(f.t.Context(), id) }, pending.ErrPending, 0)
+		workers.Wait()
+	})
+}
+
+// OS-LB-6: once waits for changes have ended in vain, few are left at a time: the newest ones.
+// One that ends with a result shows that the others may, too.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(f *fixture) {
+		var workers sync.WaitGroup
+		vain := func(reason string, n int, status string, wait func(id string) error, after time.Duration) {
+			for _, id := range f.add(n, status) {
+				workers.Go(func() { f.ends(reason, func() error { return wait(id) }, pending.ErrPending, after) })
+			}
+		}
+		change := func(id string) error { return f.Active(f.t.Context(), id) }
+		vain("a fifth of the limit", 5, updated, change, 4*time.Second)
+		workers.Wait()
+
+		vain("there is room for two", 2, updated, change, time.Second)
+		time.Sleep(time.Second)
+		created := f.add(1, "PENDING_CREATE")[0]
+		later(1500*time.Millisecond, func() { f.SetLoadBalancerStatus(created, active) })
+		workers.Go(func() {
+			f.ends("a creation is another kind", func() error { return f.Created(f.t.Context(), created) }, nil, 2*time.Second)
+		})
+		newest := f.add(2, updated)
+		for _, id := range newest {
+			later(1500*time.Millisecond, func() { f.SetLoadBalancerStatus(id, active) })
+			workers.Go(func() { f.ends("the newest ones", func() error { return change(id) }, nil, 2*time.Second) })
+		}
+		workers.Wait()
+
+		vain("there was a result", 4, updated, change, 5*time.Second)
+		workers.Wait()
+	})
+	inBubble(t, func(f *fixture) {
+		var workers sync.WaitGroup
+		for i, id := range f.add(15, deleted) {
+			if i == 5 {
+				workers.Wait()
+			}
+			f.DeleteLoadBalancer(id)
+			want, after := error(nil), time.Second
+			if i == 4 {
+				want, after = pending.ErrPending, 0
+			}
+			workers.Go(func() {
+				f.ends("deletions are quick", func() error { return f.Gone(f.t.Context(), id) }, want, after)
+			})
+			synctest.Wait()
 		}
 		workers.Wait()
 	})

@@ -44,7 +44,7 @@ func (w *Waiter) poll(ctx context.Context) {
 		case key := <-ended:
 			delete(busy, key)
 		case <-ticker.C:
-			w.giveUp()
+			w.giveUpLong()
 			due := w.due()
 			if len(due) > maxAlone {
 				run("", func(ctx context.Context) { w.lookAtAll(ctx, due) })
@@ -73,15 +73,14 @@ func (w *Waiter) due() map[string][]*wait {
 	return due
 }
 
-// giveUp ends waits that are too long for as many as there are.
-func (w *Waiter) giveUp() {
+// giveUpLong ends waits that are too long for as many as there are.
+func (w *Waiter) giveUpLong() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := time.Duration(len(w.waits))
 	for t := range w.waits {
 		if t.looked && time.Since(t.begun) >= t.patience(w.options.Limit, n) {
-			t.done <- t.latest
-			delete(w.waits, t)
+			w.giveUp(t)
 		}
 	}
 }
@@ -127,6 +126,7 @@ func (w *Waiter) show(ctx context.Context, waits []*wait, l look) {
 	for _, t := range waits {
 		if _, waiting := w.waits[t]; waiting && t.see(l) {
 			delete(w.waits, t)
+			w.crowd.ended(t, w.options.Interval)
 		}
 	}
 	if l.err == nil && len(waits) > 0 {

@@ -22,8 +22,8 @@ type wait struct {
 	// judge reports whether a look ends the wait, and with which error.
 	judge func(*wait, look) (over bool, err error)
 	begun time.Time
-	// deletes means that it is for a deletion, after which nothing is to be done.
-	deletes bool
+	// kind is what it is for. Nothing is to be done after a deletion.
+	kind kind
 	// looked means that there was a look.
 	looked bool
 	// changing means that a look has shown the change under way.
@@ -56,14 +56,13 @@ func (t *wait) see(l look) (over bool) {
 
 // patience is how long a wait may last if there are n of them. A worker that waits for a
 // change has more to do at its end, which would be found out anew later: it waits for a
-// quarter of the limit at least. Nothing follows a deletion.
+// fifth of the limit at least. Nothing follows a deletion.
 func (t *wait) patience(limit time.Duration, n time.Duration) time.Duration {
-	const least = 4
-	if t.deletes {
+	if t.kind == forDeletion {
 		return limit / (n * n)
 	}
 
-	return max(limit/n, limit/least)
+	return max(limit/n, limit/leastShare)
 }
 
 // isCertain reports whether a look shows what ends the work on a load balancer, and an old
