@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -192,7 +193,7 @@ func TestBudgetOfFailure(t *testing.T) {
 }
 
 // TestBudgetOfOperator (OS-COST-1, OS-NODE-2): ports and servers of other projects cost nothing, also
-// for a user that can list them.
+// for a user that can list them. There are 20 pages of ports, and 400 of the smaller pages.
 func TestBudgetOfOperator(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 10, openstack.Options{PageSize: 50})
@@ -201,6 +202,10 @@ func TestBudgetOfOperator(t *testing.T) {
 			{Name: network, IPs: []string{fmt.Sprintf("10.0.100.%d", 2+i)}},
 		}})
 	}
+	others := f.AddNetwork(openstack.NetworkSpec{Name: "others", Project: openstack.ProjectOther})
+	for range foreignPorts {
+		f.AddPort(openstack.PortSpec{Network: others, IPs: []string{}, NoPortSecurity: true})
+	}
 	c := connect(t, f.CloudConfig(openstack.UserOperator, ""), production(), f.nodes...)
 	f.each(5, func(node *v1.Node) {
 		if _, err := c.instances.InstanceMetadata(bounded(t), uninitialized(node)); err != nil {
@@ -208,4 +213,54 @@ func TestBudgetOfOperator(t *testing.T) {
 		}
 	})
 	f.budget(t, "initializing", 0, 3)
+}
+
+// TestBudgetOfRoutes (OS-COST-4, OS-ROUTE-2): five minutes with 1,000 Nodes in which nothing
+// happens cost at most ten requests, and one for each sync of the routes.
+func TestBudgetOfRoutes(t *testing.T) {
+	t.Parallel()
+	const routed, syncs = 5, 30 // --route-reconciliation-period is 10 s
+	f := newFleet(t, 0, openstack.Options{StaleReads: new(openstack.StaleReads)})
+	subnet := f.AddSubnet(openstack.SubnetSpec{Network: f.AddNetwork(openstack.NetworkSpec{Name: network}), CIDR: "10.0.0.0/16"})
+	router := f.AddRouter(openstack.RouterSpec{Name: "router", Subnets: []string{subnet}})
+	for i := range 1000 {
+		node := f.add(fmt.Sprintf("node-%d", i+1), openstack.ServerSpec{Zone: "az-1"})
+		node.Spec.PodCIDRs = []string{rangeOf(i + 1)}
+		kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("10.0.%d.%d", 1+i/250, 2+i%250))(node)
+	}
+	times := production()
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	times.inventory.Clock = clock
+	c := f.connect(t, routerSection(router), times)
+	routes, ok := c.Routes()
+	if !ok {
+		t.Fatal("there are no routes")
+	}
+	look := func() {
+		for _, node := range f.nodes {
+			if metadata, err := c.instances.InstanceMetadata(bounded(t), node); err != nil || len(metadata.NodeAddresses) != 1 {
+				t.Fatalf("node %s: %+v, %v", node.Name, metadata, err)
+			}
+		}
+	}
+	list := func() {
+		if all, err := routes.ListRoutes(bounded(t), clusterName); err != nil || len(all) != routed {
+			t.Fatalf("routes: %v, %v", all, err)
+		}
+	}
+	for i := range routed {
+		if err := routes.CreateRoute(bounded(t), clusterName, "", routeTo(i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	list()
+	before := f.requests()
+	for range syncs {
+		clock.SetTime(clock.Now().Add(10 * time.Second))
+		list()
+	}
+	look() // --node-status-update-frequency is 5 min
+	f.budget(t, "five minutes", before, 10+syncs)
+	t.Logf("five minutes cost %d requests, of which %d are for routes", f.requests()-before, f.Interceptor().Count("neutron.ShowRouter")-1)
 }

@@ -48,6 +48,8 @@ type lbSite struct {
 	// refused and late are the faults instead of an internal error, and of a response that
 	// is lost; nil for these.
 	refused, late simserver.Fault
+	// polling is nil unless requests are counted.
+	polling *polling
 }
 
 // addOthers adds what annotations can name besides the subnet of the Nodes and the external
@@ -113,6 +115,7 @@ type lbProcess struct {
 
 	t         testing.TB
 	api       *kubetest.Clientset
+	cloud     *cloud
 	balancers cloudprovider.LoadBalancer
 }
 
@@ -141,7 +144,7 @@ func (s *lbSite) runWith(t testing.TB, api *kubetest.Clientset) *lbProcess {
 		t.Fatal("load balancers are not offered")
 	}
 
-	return &lbProcess{lbSite: s, t: t, api: api, balancers: balancers}
+	return &lbProcess{lbSite: s, t: t, api: api, cloud: c, balancers: balancers}
 }
 
 // stored returns a Service as the Kubernetes API has it.

@@ -25,7 +25,7 @@ func liveScenarios() map[string]scenario {
 			}
 			s := c.scenario
 			s.options, s.config, s.gap, s.sparse = k.options, k.config+s.config, c.gap != "", sharedCalls
-			s.guarded = k.managed && s.after == ""
+			s.guarded = k.managed && !s.ungroups
 			if s.after != "" {
 				s.after = k.config + s.after
 			}

@@ -37,6 +37,8 @@ type scenario struct {
 	gap, withdrawn bool
 	// after is what the cloud-config is changed to, empty if it stays.
 	after string
+	// ungroups means that the cloud-config ends or begins managed security groups.
+	ungroups bool
 	// guarded means that the security groups of the Nodes count.
 	guarded bool
 	// sparse is how many kinds of faults share a call, 0 if each call gets all of them.

@@ -360,7 +360,7 @@ func liveKeys() map[string]liveChange {
 	add("network-id", "$other-network", stay(staysFixed))
 	add("subnet-id", "$other-subnet", stay(staysFixed))
 	add("member-subnet-id", "$other-subnet", stay(staysMembers))
-	off := liveChange{scenario: scenario{config: "manage-security-groups = true\n", after: "manage-security-groups = false\n"}}
+	off := liveChange{scenario: scenario{config: "manage-security-groups = true\n", after: "manage-security-groups = false\n", ungroups: true}}
 	all["key manage-security-groups off"] = off
 
 	return all

@@ -3,11 +3,13 @@ package openstack
 import (
 	"context"
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
@@ -142,8 +144,13 @@ func TestClustersOfOneName(t *testing.T) {
 		twin := service.DeepCopy()
 		twin.UID = "11111111-0000-4000-8000-000000000002"
 		second := s.run(t, twin)
+		events := record.NewFakeRecorder(100)
+		second.balancers.(*loadBalancer).services.SetRecorder(events)
 		if err := second.ensure(t.Context(), "web", s.nodes[2]); err == nil {
 			t.Error("the second cluster uses the load balancer of the first one")
+		}
+		if all := drain(events); !wrote(all, string(reasonNotOwned)) || !strings.Contains(all[0], string(service.UID)) {
+			t.Errorf("the Events of the second cluster are %v", all)
 		}
 		if err := second.update(t.Context(), "web", s.nodes[2]); err == nil {
 			t.Error("the second cluster updates the load balancer of the first one")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,7 +40,12 @@ func (c *scheduledCloud) prepare(t *testing.T) {
 		stored.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: address}}
 		c.services = append(c.services, stored)
 		if service.Name != ended {
-			c.WatchServing(address, "TCP", 80, "10.9.250.1:30080")
+			vip := c.LoadBalancer(stored.Annotations[string(request.AnnotationLoadBalancerID)]).VIPAddress
+			for _, at := range []string{address, vip} {
+				c.Watch(openstack.Watch{
+					Address: at, Protocol: "TCP", Port: 80, Member: "10.9.250.1:30080", Client: allowedClient, Guarded: strings.Contains(c.config, "manage-security-groups = true"),
+				})
+			}
 		}
 	}
 	time.Sleep(lastChange)

@@ -146,8 +146,12 @@ func TestServicesNodeEnds(t *testing.T) {
 	}
 	power := func(want bool) {
 		s.eventually(fmt.Sprintf("shut down is %t", want), func(ctx context.Context) error {
-			if exists, err := c.instances.InstanceExists(ctx, node); !exists {
-				t.Fatalf("the node is gone because its power changed, %v", err)
+			exists, err := c.instances.InstanceExists(ctx, node)
+			if err != nil {
+				return err
+			}
+			if !exists {
+				t.Fatal("the node is gone because its power changed")
 			}
 			got, err := c.instances.InstanceShutdown(ctx, node)
 			if err == nil && got != want {
