@@ -247,30 +247,47 @@ func (s *lbSite) InjectFault(_ testing.TB, i explore.Injection) (hits func() int
 // refusals are faults of OpenStack that no other cloud has, by name. Those about an object
 // name one that exists.
 func (s *lbSite) refusals() map[string]simserver.Fault {
-	immutable := func(kind string) simserver.Fault {
-		return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-			id := ""
-			for _, lb := range s.LoadBalancers() {
-				id = lb.ID
-				if kind == "Pool" && len(lb.Pools) > 0 {
-					id = lb.Pools[0]
-				}
-			}
-			if r.Method == http.MethodGet || id == "" {
-				apply.ServeHTTP(w, r)
+	pending := func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		all := s.LoadBalancers()
+		if r.Method == http.MethodGet || len(all) == 0 {
+			apply.ServeHTTP(w, r)
 
-				return
-			}
-			openstack.Error(http.StatusConflict, "", kind+" "+id+" is immutable and cannot be updated.")(w, r, apply)
+			return
 		}
+		openstack.Error(http.StatusConflict, "", "Load Balancer "+all[len(all)-1].ID+" is immutable and cannot be updated.")(w, r, apply)
+	}
+	// A write of a pool or of its parts finds it in ERROR. It is that until a process mends or
+	// replaces it.
+	failed := func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		id := s.poolOf(r.URL.Path)
+		if r.Method == http.MethodGet || id == "" {
+			apply.ServeHTTP(w, r)
+
+			return
+		}
+		s.FailPool(id, false)
+		openstack.Error(http.StatusConflict, "", "Pool "+id+" is immutable and cannot be updated.")(w, r, apply)
 	}
 
 	return map[string]simserver.Fault{
 		"not implemented": openstack.Error(http.StatusNotImplemented, "", "Provider 'amphora' does not support a requested option."),
-		"pending":         immutable("Load Balancer"),
-		"pool in ERROR":   immutable("Pool"),
+		"pending":         pending,
+		"pool in ERROR":   failed,
 		"quota":           openstack.Error(http.StatusForbidden, "", "Quota has been met for resources: Pool"),
 	}
+}
+
+// poolOf returns the ID of the pool that a path is about, empty if there is none.
+func (s *lbSite) poolOf(path string) string {
+	for _, lb := range s.LoadBalancers() {
+		for _, id := range lb.Pools {
+			if strings.Contains(path, "/pools/"+id) {
+				return id
+			}
+		}
+	}
+
+	return ""
 }
 
 // edit is a change of a Service in a cloud.
