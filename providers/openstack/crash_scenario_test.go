@@ -31,10 +31,9 @@ type scenario struct {
 	target, cluster string
 	// logins means that faults of logins are injected, too.
 	logins bool
-	// gap means that Octavia allows no change without one, or that the address changes;
-	// withdrawn means that the floating IP is
-	// not wanted any more.
-	gap, withdrawn bool
+	// gap means that Octavia allows no change without one, leaves that the address changes, and
+	// withdrawn that the floating IP is not wanted any more.
+	gap, leaves, withdrawn bool
 	// after is what the cloud-config is changed to, empty if it stays.
 	after string
 	// ungroups means that the cloud-config ends or begins managed security groups.
@@ -109,8 +108,8 @@ func crashScenarios() map[string]scenario {
 		"delete part by part":  {remove: true, config: "cascade-delete = false\n" + monitors},
 		"delete and keep":      {remove: true, first: edits(annotated(request.AnnotationKeepFloatingIP, "true"))},
 		"leave":                {remove: true, shared: true, config: monitors},
-		"own instead":          {shared: true, gap: true, change: edits(unannotate)},
-		"shared instead":       {joins: true, gap: true, config: monitors},
+		"own instead":          {shared: true, leaves: true, change: edits(unannotate)},
+		"shared instead":       {joins: true, leaves: true, config: monitors},
 		"node joins":           {update: true, nodes: 3},
 		"node joins, a group":  {update: true, nodes: 3, config: managed},
 		"node joins, serially": {update: true, nodes: 3, config: serial},
@@ -122,7 +121,7 @@ func crashScenarios() map[string]scenario {
 		"sharer gets a port":   {shared: true, change: edits(kubetest.Port(v1.ProtocolTCP, 8443)), config: managed},
 		"owner gets a port":    {shared: true, target: "shop", change: edits(kubetest.Port(v1.ProtocolTCP, 8443))},
 		"owner loses a port":   {shared: true, target: "shop", first: nil, change: edits(func(s *v1.Service) { s.Spec.Ports[0].Port = 8081 })},
-		"moves to another one": {gap: true, change: []edit{moved}},
+		"moves to another one": {leaves: true, change: []edit{moved}},
 		"port added":           {change: edits(kubetest.Port(v1.ProtocolTCP, 8443)), config: monitors},
 		"port removed":         {change: edits(func(s *v1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }), config: monitors},
 		"port becomes UDP":     {change: edits(func(s *v1.Service) { s.Spec.Ports[1].Protocol = v1.ProtocolUDP })},

@@ -112,17 +112,18 @@ func testLive(t *testing.T, k kind, name string, change liveChange) {
 	case l.stays != "" || l.fails != nil:
 		want = first
 	}
-	if l.gap == "" {
-		changed := l.scenario
-		changed.guarded = k.managed && !l.ungroups
-		l.watchKept(p, p.stored("web"), after, changed)
-	}
+	changed := l.scenario
+	changed.guarded = k.managed && !l.ungroups
+	l.watchKept(p, p.stored("web"), after, changed, nil)
 	l.reconfigure()
 	next := l.runWith(t, p.api)
 	l.edit(next)
 	got := l.converge(next)
-	if outages := l.Outages(); len(outages) > 0 {
+	if outages := unexpected(l.Outages(), l.gap != ""); len(outages) > 0 {
 		t.Errorf("not served any more after %v", outages)
+	}
+	if all := l.Unserved(); len(all) > 0 {
+		t.Errorf("not served in the end: %v", all)
 	}
 	if l.stays == staysFixed || l.stays == staysMembers || l.stays == staysCurrent {
 		// New members would be in other subnets, for which there are rules, too.

@@ -150,6 +150,8 @@ type Watch struct {
 	// Guarded means that the security groups of the member must let it in, too: from the
 	// virtual IP address or the subnet of the member, or with the provider ovn from the client.
 	Guarded bool
+	// Until reports whether it is no longer wanted; nil for never. It must not call the Cloud.
+	Until func() bool
 }
 
 // watch is a Watch with its result.
@@ -187,6 +189,21 @@ func (c *Cloud) Outages() []string {
 	return outages
 }
 
+// Unserved returns what is watched and is not served now: "192.0.2.5 TCP 80".
+func (c *Cloud) Unserved() []string {
+	var all []string
+	c.inspect(func() {
+		c.look("Unserved")
+		for _, w := range c.watches {
+			if w.down {
+				all = append(all, w.Address+" "+w.Protocol+" "+strconv.Itoa(w.Port))
+			}
+		}
+	})
+
+	return all
+}
+
 // look notes what is not served after an operation. The caller holds mu.
 func (c *Cloud) look(op string) {
 	if len(c.watches) == 0 {
@@ -194,6 +211,11 @@ func (c *Cloud) look(op string) {
 	}
 	all := c.serving()
 	for _, w := range c.watches {
+		if w.Until != nil && w.Until() {
+			w.down = false
+
+			continue
+		}
 		served := slices.ContainsFunc(all, func(e Endpoint) bool { return c.serves(e, w.Watch) })
 		if !served && !w.down {
 			c.outages = append(c.outages, op+": "+w.Address+" "+w.Protocol+" "+strconv.Itoa(w.Port))
