@@ -324,6 +324,8 @@ type SecurityGroupSpec struct {
 	Project string
 	// Rules are those beside the two that let everything out.
 	Rules []SecurityRule
+	// NoEgress leaves out these two.
+	NoEgress bool
 	// Tags are its tags.
 	Tags []string
 }
@@ -345,6 +347,11 @@ func (c *Cloud) AddSecurityGroup(spec SecurityGroupSpec) string {
 		r := c.region(spec.Region)
 		g := c.newGroup(r, c.keystone.project(cmp.Or(spec.Project, ProjectCCM)).id, spec.Name, spec.Description)
 		g.tags = sorted(slices.Clone(spec.Tags))
+		if spec.NoEgress {
+			for _, rule := range r.neutron.rulesOf(g.id) {
+				r.neutron.rules.remove(rule.id)
+			}
+		}
 		for _, wanted := range spec.Rules {
 			ethertype := "IPv4"
 			if strings.Contains(wanted.Prefix, ":") {

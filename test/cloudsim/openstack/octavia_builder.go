@@ -2,11 +2,9 @@ package openstack
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 )
 
 // LoadBalancerSpec is a load balancer to add, ACTIVE with all its parts. Subnet is
@@ -68,6 +66,8 @@ type LBPoolSpec struct {
 	Monitor string
 	// MonitorName is the name of the health monitor.
 	MonitorName string
+	// MonitorPath is what a health monitor of type HTTP requests; default /.
+	MonitorPath string
 }
 
 // LBMemberSpec is a member. Address and Port are needed.
@@ -115,7 +115,7 @@ func (c *Cloud) AddLoadBalancer(spec LoadBalancerSpec) string {
 func (k *call) givenLoadBalancer(project string, spec LoadBalancerSpec) *lbObject {
 	lb := k.lbNew(lbLoadBalancers, project, object{
 		"name": spec.Name, "description": spec.Description, "tags": slices.Clone(spec.Tags),
-		"vip_sg_ids": slices.Clone(spec.VIPGroups), "provider": cmp.Or(spec.Provider, k.cloud.providersOf(k.region.octavia)[0]),
+		"vip_sg_ids": append([]string{}, spec.VIPGroups...), "provider": cmp.Or(spec.Provider, k.cloud.providersOf(k.region.octavia)[0]),
 	})
 	lb.lb = lb.id
 	n := k.region.neutron.subnets.get(spec.Subnet)
@@ -159,9 +159,11 @@ func (k *call) givenPool(lb *lbObject, l ListenerSpec) *lbObject {
 	p, err := k.lbAddPool(lb, values)
 	must(err)
 	if spec.Monitor != "" {
-		_, err := k.lbAddMonitor(p, object{
-			"name": spec.MonitorName, "type": spec.Monitor, "delay": 5, "timeout": 3, "max_retries": 1,
-		})
+		monitor := object{"name": spec.MonitorName, "type": spec.Monitor, "delay": 5, "timeout": 3, "max_retries": 1}
+		if spec.MonitorPath != "" {
+			monitor["url_path"] = spec.MonitorPath
+		}
+		_, err := k.lbAddMonitor(p, monitor)
 		must(err)
 	}
 	for _, m := range spec.Members {
@@ -215,82 +217,6 @@ func must(err error) {
 		panic("openstack: " + err.Error())
 	}
 }
-
-// ServiceSpec is a Kubernetes Service of type LoadBalancer as the controller of
-// cloud-provider-openstack leaves it behind.
-type ServiceSpec struct {
-	// Cluster is the name of the cluster; default kubernetes.
-	Cluster string
-	// Namespace is the namespace; default default.
-	Namespace string
-	// Name is the name of the Service.
-	Name string
-	// Region is the region's name; default the first one.
-	Region string
-	// Subnet is the ID of the subnet of the address and of the members.
-	Subnet string
-	// Ports are the ports of the Service.
-	Ports []ServicePort
-	// Nodes are the addresses of the nodes by name.
-	Nodes map[string]string
-	// NoMonitors leaves out the health monitors.
-	NoMonitors bool
-	// FloatingNetwork is the ID of the network of its floating IP; empty for none.
-	FloatingNetwork string
-	// LegacyName is the name that very old releases gave the load balancer: an a and
-	// the UID of the Service without dashes. Empty for that of today.
-	LegacyName string
-	// NoTags are releases, or clouds, without tags.
-	NoTags bool
-}
-
-// ServicePort is a port of a Service.
-type ServicePort struct {
-	// Protocol is TCP, UDP or SCTP.
-	Protocol string
-	// Port is the one of the Service, NodePort that of the nodes.
-	Port, NodePort int
-}
-
-// AddServiceLoadBalancer adds the load balancer of a Service with the names, texts and
-// tags of cloud-provider-openstack, and its floating IP, and returns the ID of the
-// load balancer (https://github.com/kubernetes/cloud-provider-openstack, docs/
-// openstack-cloud-controller-manager/expose-applications-using-loadbalancer-type-service.md).
-func (c *Cloud) AddServiceLoadBalancer(spec ServiceSpec) string {
-	cluster, namespace := cmp.Or(spec.Cluster, "kubernetes"), cmp.Or(spec.Namespace, "default")
-	name := cut("kube_service_" + cluster + "_" + namespace + "_" + spec.Name)
-	about := "Kubernetes external service " + namespace + "/" + spec.Name + " from cluster " + cluster
-	lb := LoadBalancerSpec{Name: cmp.Or(spec.LegacyName, name), Description: about, Region: spec.Region, Subnet: spec.Subnet}
-	tags := []string{name}
-	if spec.NoTags {
-		tags = nil
-	}
-	lb.Tags = tags
-	monitors := map[string]string{"TCP": "TCP", "UDP": "UDP-CONNECT", "SCTP": "SCTP"}
-	for i, port := range spec.Ports {
-		p := &LBPoolSpec{Name: cut(fmt.Sprintf("pool_%d_%s", i, name)), MonitorName: cut(fmt.Sprintf("monitor_%d_%s", i, name))}
-		if !spec.NoMonitors {
-			p.Monitor = monitors[port.Protocol]
-		}
-		for _, node := range sortedKeys(spec.Nodes) {
-			p.Members = append(p.Members, LBMemberSpec{Name: node, Address: spec.Nodes[node], Port: port.NodePort, Subnet: spec.Subnet})
-		}
-		lb.Listeners = append(lb.Listeners, ListenerSpec{
-			Name: cut(fmt.Sprintf("listener_%d_%s", i, name)), Protocol: port.Protocol, Port: port.Port, Tags: tags, Pool: p,
-		})
-	}
-	id := c.AddLoadBalancer(lb)
-	if spec.FloatingNetwork != "" {
-		c.AddFloatingIP(FloatingIPSpec{
-			Network: spec.FloatingNetwork, Port: c.LoadBalancer(id).VIPPort, Description: "Floating IP for " + about,
-		})
-	}
-
-	return id
-}
-
-// cut is a text of at most 255 bytes.
-func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 255)], "") }
 
 // LoadBalancer is a load balancer as it is.
 type LoadBalancer struct {

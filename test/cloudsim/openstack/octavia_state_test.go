@@ -292,10 +292,11 @@ func TestServing(t *testing.T) {
 	lb := c.LoadBalancer(id)
 	const name = "kube_service_kubernetes_default_web"
 	members := []string{"10.0.0.11:30080", "10.0.0.12:30080"}
+	everyone := []string{"0.0.0.0/0"} // as upstream writes it
 	all := c.Serving()
 	want := []openstack.Endpoint{
-		{Address: lb.VIPAddress, Protocol: "TCP", Port: 80, Members: members, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
-		{Address: all[len(all)-1].Address, Protocol: "TCP", Port: 80, Members: members, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
+		{Address: lb.VIPAddress, Protocol: "TCP", Port: 80, Members: members, Sources: everyone, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
+		{Address: all[len(all)-1].Address, Protocol: "TCP", Port: 80, Members: members, Sources: everyone, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Fatalf("serving (-want +got):\n%s", diff)
