@@ -42,29 +42,32 @@ const lastChange = 15 * time.Second
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	var cases, pairs atomic.Int64
+	seed := crashSeed(t)
 	t.Run("all", func(t *testing.T) {
 		all := crashScenarios()
 		maps.Copy(all, liveScenarios())
 		for i, name := range slices.Sorted(maps.Keys(all)) {
-			if all[name].sparse > 0 && (raceDetector && i%liveSample != 0 || testing.Short() && i%shortSample != 0) {
+			if all[name].sparse > 0 && (raceDetector && (i+seed)%liveSample != 0 || testing.Short() && (i+seed)%shortSample != 0) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					c := newCrash(t, all[name])
+					c.turn += seed
 					cases.Add(int64(c.sweep(t)))
 					if !raceDetector && all[name].sparse == 0 {
 						hash := fnv.New64()
 						_, _ = hash.Write([]byte(name))
-						c.explorer.InjectPairs(t, rand.New(rand.NewPCG(hash.Sum64(), crashPairs)), crashPairs) //nolint:gosec // a sample
+						c.explorer.InjectPairs(t, rand.New(rand.NewPCG(hash.Sum64(), uint64(crashPairs+seed))), crashPairs) //nolint:gosec // a sample
 						pairs.Add(crashPairs)
 					}
 				})
 			})
 		}
 	})
-	t.Logf("%d cases with one fault, %d with two", cases.Load(), pairs.Load())
+	t.Logf("%d cases with one fault, %d with two; single changes with one in %d of their faults: %s=%d",
+		cases.Load(), pairs.Load(), sharedCalls, seedVariable, seed)
 }
 
 // crash explores one scenario.
@@ -131,7 +134,7 @@ func (c *crash) watch(p *lbProcess) {
 				change(c.lbSite, after)
 			}
 		}
-		if s.name() == name && (s.remove) || name == "web" && s.create {
+		if s.name() == name && s.remove || name == "web" && s.create {
 			continue
 		}
 		c.watchKept(p, before, after, s, c.until(name, before))
