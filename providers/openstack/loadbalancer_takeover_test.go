@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"context"
-	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,88 +15,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
-
-// TestTakeover (OS-LB-1, OS-LB-7): load balancers that the upstream controller made are
-// carried on without a write, with the same address, annotations and labels.
-func TestTakeover(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason  string
-		options openstack.Options
-		config  string
-		spec    openstack.ServiceSpec
-		legacy  bool
-		// found means that the annotation with the ID is missing, as from old versions.
-		found bool
-		// internal leaves out the floating IP.
-		internal bool
-		change   []edit
-	}{
-		"bulk":        {reason: "as it is made by default", config: "create-monitor = true\n"},
-		"no monitors": {reason: "create-monitor is false by default", spec: openstack.ServiceSpec{NoMonitors: true}},
-		"by name":     {reason: "annotations are as old as version 1.21", found: true, spec: openstack.ServiceSpec{NoMonitors: true}},
-		"no tags":     {reason: "tags are as old as version 1.19", found: true, options: openstack.Options{OctaviaMinor: 4}, spec: openstack.ServiceSpec{NoTags: true, NoMonitors: true}},
-		"legacy name": {reason: "the name was made of the UID until version 1.16", found: true, options: openstack.Options{OctaviaMinor: 4}, legacy: true, spec: openstack.ServiceSpec{NoTags: true, NoMonitors: true}},
-		"ovn": {
-			reason: "it has other algorithms", options: openstack.Options{Profile: openstack.OVN}, config: "lb-provider = ovn\n",
-			spec: openstack.ServiceSpec{NoMonitors: true},
-		},
-		"internal": {
-			reason: "there is no floating IP", internal: true, spec: openstack.ServiceSpec{NoMonitors: true},
-			change: edits(annotated(request.AnnotationInternal, "true")),
-		},
-		"kept floating IP": {
-			reason: "it stays", spec: openstack.ServiceSpec{NoMonitors: true},
-			change: edits(annotated(request.AnnotationKeepFloatingIP, "true")),
-		},
-		"UDP and SCTP": {
-			reason: "one port with two protocols", config: "create-monitor = true\n",
-			spec: openstack.ServiceSpec{Ports: []openstack.ServicePort{{Protocol: "UDP", Port: 53, NodePort: 30053}, {Protocol: "SCTP", Port: 53, NodePort: 30053}}},
-			change: edits(func(s *v1.Service) {
-				s.Spec.Ports = nil
-				kubetest.Port(v1.ProtocolUDP, 53)(s)
-				kubetest.Port(v1.ProtocolSCTP, 53)(s)
-			}),
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, tc.options, tc.config)
-				service := kubetest.Service("default", "web", kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443))
-				for _, change := range tc.change {
-					change(s, service)
-				}
-				id := s.addReferenceLoadBalancer(tc.spec, service, tc.legacy, tc.internal)
-				if tc.found {
-					delete(service.Annotations, string(request.AnnotationLoadBalancerID))
-				}
-				before, writes := s.Resources(), s.Writes()
-				p := s.run(t, service)
-				for range 2 {
-					p.until("takeover", func(ctx context.Context) error { return p.ensure(ctx, "web", s.nodes...) })
-					p.until("takeover", func(ctx context.Context) error { return p.update(ctx, "web", s.nodes...) })
-				}
-				if diff := cmp.Diff(writes, s.Writes()); diff != "" {
-					t.Errorf("%s: writes: %s", tc.reason, diff)
-				}
-				if diff := cmp.Diff(before, s.Resources()); diff != "" {
-					t.Errorf("%s: changes: %s", tc.reason, diff)
-				}
-				want := maps.Clone(service.Annotations)
-				want[string(request.AnnotationLoadBalancerID)] = id
-				if diff := cmp.Diff(want, p.stored("web").Annotations); diff != "" {
-					t.Errorf("%s: annotations: %s", tc.reason, diff)
-				}
-				status, exists, err := p.balancers.GetLoadBalancer(t.Context(), clusterName, service)
-				if err != nil || !exists || status.Ingress[0].IP != service.Annotations[string(request.AnnotationLoadBalancerAddress)] {
-					t.Errorf("%s: got %v, %v, %v", tc.reason, status, exists, err)
-				}
-			})
-		})
-	}
-}
 
 // addReferenceLoadBalancer adds the load balancer of a Service as the upstream controller
 // leaves it, with its annotations, and returns its ID.
