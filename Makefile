@@ -27,6 +27,8 @@ COUNTING_PARTS := ^Test(ClientRanges|Cost|FailedList|FindByName|FullLook|ManyPen
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
 exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
+# Tests of real services: they mostly wait for them, and the services have few workers.
+SERVICES = OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -vet=off -tags openstackservices -timeout 60m -count=1 -v -parallel 4
 
 export KEEP
 # By default each process with the race detector sleeps for a second at its end.
@@ -71,7 +73,8 @@ e2e: tools bin/e2e/$(BINARY) ## Run only the end-to-end tests
 
 e2e-openstack: tools bin/e2e/$(BINARY) ## Run tests on real OpenStack services; OPENSTACK_DIR=<directory> has their cloud.conf
 	@test -f "$(OPENSTACK_DIR)/cloud.conf" || { echo "OPENSTACK_DIR must be a directory with the cloud.conf of a project that has the servers node-1 to node-63" >&2; exit 1; }
-	OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -tags openstackservices -timeout 60m -count=1 -v -p 1 -run '^TestServices|^TestOpenStackServices' ./providers/openstack ./test/e2e
+	$(SERVICES) -run '^TestServices' ./providers/openstack
+	$(SERVICES) -run '^TestOpenStackServices' ./test/e2e
 
 soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages of three rows; some minutes of CPU time
 	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1

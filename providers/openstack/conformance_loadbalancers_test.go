@@ -1,26 +1,20 @@
 package openstack
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/loadbalancers"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -60,30 +54,36 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			adapter := loadbalancers.Adapter{
-				Provider:  ProviderName,
-				NewCloud:  func(t testing.TB) loadbalancers.Cloud { return newBalancersAdapter(t, kind.options, kind.config) },
-				Malformed: []string{"openstack://", "openstack:///worker-1"},
-				Internal:  map[string]string{string(request.AnnotationInternal): "true"},
-				Edited:    []map[string]string{{string(request.AnnotationKeepFloatingIP): "no"}},
-				Refused: []map[string]string{
-					{string(request.AnnotationClass): "missing"},
-					{string(request.AnnotationProxyProtocol): "true", string(request.AnnotationXForwardedFor): "true"},
-					{string(request.AnnotationSubnetID): "not-an-id"},
-				},
-				Protocols: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP},
-				Without:   loadbalancers.Capabilities{Copies: true},
-				// 10 calls, and a look after each of the two writes.
-				Budget:      loadbalancers.Budget{Services: 10, Create: 12, Resync: 4},
-				Timeout:     longest,
-				Patience:    time.Minute,
-				FaultPoints: 2, // TestCrash has all of them
-			}
+			adapter := balancersSuite(func(t testing.TB) loadbalancers.Cloud { return newBalancersAdapter(t, kind.options, kind.config) })
+			adapter.Budget.Services = 10
+			adapter.Timeout = longest
+			adapter.Patience = time.Minute
+			adapter.FaultPoints = 2 // TestCrash has all of them
 			if kind.adapt != nil {
 				kind.adapt(&adapter)
 			}
 			loadbalancers.Run(t, adapter)
 		})
+	}
+}
+
+// balancersSuite is what every test cloud declares to the suite, with the Budget of a
+// creation: 10 calls, and a look after each of the two writes.
+func balancersSuite(newCloud func(testing.TB) loadbalancers.Cloud) loadbalancers.Adapter {
+	return loadbalancers.Adapter{
+		Provider:  ProviderName,
+		NewCloud:  newCloud,
+		Malformed: []string{"openstack://", "openstack:///worker-1"},
+		Internal:  map[string]string{string(request.AnnotationInternal): "true"},
+		Edited:    []map[string]string{{string(request.AnnotationKeepFloatingIP): "no"}},
+		Refused: []map[string]string{
+			{string(request.AnnotationClass): "missing"},
+			{string(request.AnnotationProxyProtocol): "true", string(request.AnnotationXForwardedFor): "true"},
+			{string(request.AnnotationSubnetID): "not-an-id"},
+		},
+		Protocols: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP},
+		Without:   loadbalancers.Capabilities{Copies: true},
+		Budget:    loadbalancers.Budget{Create: 12, Resync: 4},
 	}
 }
 
@@ -94,16 +94,13 @@ const longest = 10 * time.Second
 // with an external network, and a Kubernetes API for each cluster.
 type balancersAdapter struct {
 	*nodesAdapter
+	*clusterSet
 
 	config           string
 	subnet, external string
 	decoys           []string // IDs of load balancers
 	// empty is what exists before providers create anything.
 	empty []string
-
-	mu       sync.Mutex
-	clusters map[string]kubernetes.Interface
-	nodes    []*v1.Node // of all clusters
 }
 
 var (
@@ -118,9 +115,9 @@ func newBalancersAdapter(t testing.TB, options openstack.Options, config string)
 	// It has more Services at once than a project may have groups by default.
 	options.Quotas = openstack.Quotas{SecurityGroups: 200, SecurityGroupRules: 2000}
 	a := &balancersAdapter{
-		nodesAdapter: &nodesAdapter{Cloud: openstacktest.Start(t, options), kubernetes: kubetest.NewClientset(), nodes: map[string]string{}},
+		nodesAdapter: &nodesAdapter{openstacktest.Start(t, options), newServerNodes()},
+		clusterSet:   newClusterSet(),
 		config:       config,
-		clusters:     map[string]kubernetes.Interface{},
 	}
 	inside := a.AddNetwork(openstack.NetworkSpec{Name: network})
 	a.subnet = a.AddSubnet(openstack.SubnetSpec{Network: inside, CIDR: "10.9.0.0/16"})
@@ -133,38 +130,11 @@ func newBalancersAdapter(t testing.TB, options openstack.Options, config string)
 	return a
 }
 
-// cluster returns the Kubernetes API of a cluster, which has the Node that proves the
-// project.
-func (a *balancersAdapter) cluster(name string) kubernetes.Interface {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.clusters[name] == nil {
-		a.clusters[name] = kubetest.NewClientset()
-		for _, node := range a.nodes {
-			a.addNode(name, node)
-		}
-	}
-
-	return a.clusters[name]
-}
-
-func (a *balancersAdapter) addNode(cluster string, node *v1.Node) {
-	if _, err := a.clusters[cluster].CoreV1().Nodes().Create(context.Background(), node.DeepCopy(), metav1.CreateOptions{}); err != nil {
-		panic(err)
-	}
-}
-
 // Create adds a server, and its Node to all clusters.
 func (a *balancersAdapter) Create(t testing.TB, m conformance.Machine) instance.Ref {
 	t.Helper()
 	ref := a.nodesAdapter.Create(t, m)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	node := kubetest.Node(ref.NodeName, kubetest.ProviderID(ref.ProviderID), old)
-	a.nodes = append(a.nodes, node)
-	for name := range a.clusters {
-		a.addNode(name, node)
-	}
+	a.add(ref)
 
 	return ref
 }
@@ -183,40 +153,6 @@ func (a *balancersAdapter) ConnectAs(t testing.TB, cluster string) cloudprovider
 	times.balancing = loadBalancerTuning{Unclear: time.Millisecond, Waits: pending.Options{Interval: time.Millisecond, Limit: 2 * time.Second}}
 
 	return connectTo(t, a.cluster(cluster), noEnvironment(), text, times)
-}
-
-// Store implements loadbalancers.ServiceStore.
-func (a *balancersAdapter) Store(t testing.TB, cluster string, service *v1.Service) *v1.Service {
-	t.Helper()
-	services := a.cluster(cluster).CoreV1().Services(service.Namespace)
-	stored, err := services.Get(t.Context(), service.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		stored, err = services.Create(t.Context(), service.DeepCopy(), metav1.CreateOptions{})
-	case err == nil && stored.UID != service.UID:
-		if err = services.Delete(t.Context(), service.Name, metav1.DeleteOptions{}); err == nil {
-			stored, err = services.Create(t.Context(), service.DeepCopy(), metav1.CreateOptions{})
-		}
-	case err == nil:
-		stored, err = services.Update(t.Context(), merged(service, stored), metav1.UpdateOptions{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return stored
-}
-
-// merged returns a Service with what the provider wrote into the stored one.
-func merged(service, stored *v1.Service) *v1.Service {
-	service = service.DeepCopy()
-	for _, name := range []string{string(request.AnnotationLoadBalancerID), string(request.AnnotationLoadBalancerAddress)} {
-		if value, ok := stored.Annotations[name]; ok {
-			service.Annotations[name] = value
-		}
-	}
-
-	return service
 }
 
 // LoadBalancers implements loadbalancers.Cloud.

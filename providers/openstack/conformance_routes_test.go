@@ -85,7 +85,7 @@ func newRoutesAdapterIn(cloud *openstacktest.Cloud, without []string) *routesAda
 	}
 
 	return &routesAdapter{
-		nodesAdapter: &nodesAdapter{Cloud: cloud, kubernetes: kubetest.NewClientset()},
+		nodesAdapter: &nodesAdapter{cloud, newServerNodes()},
 		router:       cloud.AddRouter(openstack.RouterSpec{Name: "router", Subnets: subnets}),
 		pairs:        !slices.Contains(without, "allowed-address-pairs"),
 	}

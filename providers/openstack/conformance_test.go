@@ -23,10 +23,23 @@ import (
 // machines.
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	adapter := nodesSuite(newNodesAdapter)
+	// 3 to 5 pages of servers and as many of ports, the login and version documents; those
+	// of new machines may be read alone.
+	adapter.Budget = nodes.Budget{Initialize: 30, Steady: 10, Lifecycle: 5}
+	adapter.Timeout = quick().instances.Timeout
+	adapter.MaxStaleness = 4 * time.Second
+	adapter.Patience = time.Minute
+	nodes.Run(t, adapter)
+}
+
+// nodesSuite is what every test cloud declares to the suite.
+func nodesSuite(newCloud func(testing.TB) conformance.Cloud) nodes.Adapter {
 	const uuid = "0f1e2d3c-4b5a-4987-8123-456789abcdef"
-	nodes.Run(t, nodes.Adapter{
+
+	return nodes.Adapter{
 		Provider:  ProviderName,
-		NewCloud:  newNodesAdapter,
+		NewCloud:  newCloud,
 		Malformed: []string{"openstack://", "openstack:///", "openstack:///worker-1", "openstack://" + uuid, "openstack:////" + uuid, "openstack://RegionOne/" + uuid + "/x", uuid},
 		Spellings: func(id string) []string {
 			server := strings.TrimPrefix(id, "openstack:///")
@@ -37,13 +50,7 @@ func TestConformance(t *testing.T) {
 			return []string{"openstack://RegionTwo/" + strings.TrimPrefix(id, "openstack:///")}
 		},
 		Without: nodes.Capabilities{SystemUUID: true, Suspend: true}, // a server in status SUSPENDED is not shut down
-		// 3 to 5 pages of servers and as many of ports, the login and version documents;
-		// those of new machines may be read alone.
-		Budget:       nodes.Budget{Initialize: 30, Steady: 10, Lifecycle: 5},
-		Timeout:      quick().instances.Timeout,
-		MaxStaleness: 4 * time.Second,
-		Patience:     time.Minute,
-	})
+	}
 }
 
 // nodesAdapter is the test cloud of the conformance suite. Its machines are deleted
@@ -51,13 +58,7 @@ func TestConformance(t *testing.T) {
 // recorded deletion proves is for other tests.
 type nodesAdapter struct {
 	*openstacktest.Cloud
-
-	kubernetes kubernetes.Interface
-	created    int
-	// nodes are the Nodes by the provider IDs of their servers, deleted is the server
-	// that was deleted last.
-	nodes   map[string]string
-	deleted string
+	*serverNodes
 }
 
 var (
@@ -66,7 +67,7 @@ var (
 )
 
 func newNodesAdapter(t testing.TB) conformance.Cloud {
-	a := &nodesAdapter{Cloud: openstacktest.Start(t, openstack.Options{PageSize: 30}), kubernetes: kubetest.NewClientset(), nodes: map[string]string{}}
+	a := &nodesAdapter{openstacktest.Start(t, openstack.Options{PageSize: 30}), newServerNodes()}
 	a.SetDenied("nova.ListServerActions")
 	a.Create(t, conformance.Machine{Name: "control-plane", IPs: []string{"10.255.0.10"}}) // it proves the project
 
@@ -80,30 +81,17 @@ func (a *nodesAdapter) Connect(t testing.TB) cloudprovider.Interface {
 // Create adds a server, and its Node to the cluster.
 func (a *nodesAdapter) Create(t testing.TB, m conformance.Machine) instance.Ref {
 	t.Helper()
-	a.created++
 	id := a.AddServer(openstack.ServerSpec{
-		Name: m.Name, Zone: fmt.Sprintf("az-%d", a.created%3), Networks: []openstack.ServerNetwork{{Name: network, IPs: m.IPs}},
+		Name: m.Name, Zone: fmt.Sprintf("az-%d", a.count%3), Networks: []openstack.ServerNetwork{{Name: network, IPs: m.IPs}},
 	})
-	ref := instance.Ref{ProviderID: "openstack:///" + id, SystemUUID: id, NodeName: m.Name}
-	node := kubetest.Node(fmt.Sprintf("%s-%d", m.Name, a.created), kubetest.ProviderID(ref.ProviderID), old)
-	if _, err := a.kubernetes.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	a.nodes[ref.ProviderID] = node.Name
 
-	return ref
+	return a.join(t, id, m.Name)
 }
 
-// Delete removes a server without a trace, and the Node of the one before it, as the
-// controller does: with the Nodes of many missing servers nothing would be certain.
+// Delete removes a server without a trace.
 func (a *nodesAdapter) Delete(t testing.TB, ref instance.Ref) {
 	t.Helper()
-	if node, found := a.nodes[a.deleted]; found {
-		if err := a.kubernetes.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a.deleted = ref.ProviderID
+	a.leave(t, ref)
 	a.RemoveServer(strings.TrimPrefix(ref.ProviderID, "openstack:///"))
 }
 
@@ -138,4 +126,44 @@ func (a *nodesAdapter) ClearFaults(t testing.TB) {
 	if err := a.Server().Up(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// serverNodes are the Nodes of the servers of a test cloud.
+type serverNodes struct {
+	kubernetes kubernetes.Interface
+	// names are the names of the Nodes by the provider IDs of their servers, count is how
+	// many there were, and deleted is the server that was deleted last.
+	names   map[string]string
+	count   int
+	deleted string
+}
+
+func newServerNodes() *serverNodes {
+	return &serverNodes{kubernetes: kubetest.NewClientset(), names: map[string]string{}}
+}
+
+// join adds the Node of a server.
+func (n *serverNodes) join(t testing.TB, server, name string) instance.Ref {
+	t.Helper()
+	n.count++
+	ref := instance.Ref{ProviderID: "openstack:///" + server, SystemUUID: server, NodeName: name}
+	node := kubetest.Node(fmt.Sprintf("%s-%d", name, n.count), kubetest.ProviderID(ref.ProviderID), old)
+	if _, err := n.kubernetes.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	n.names[ref.ProviderID] = node.Name
+
+	return ref
+}
+
+// leave deletes the Node of the server that was deleted before this one, as the controller
+// does: with the Nodes of many missing servers nothing would be certain.
+func (n *serverNodes) leave(t testing.TB, ref instance.Ref) {
+	t.Helper()
+	if node, found := n.names[n.deleted]; found {
+		if err := n.kubernetes.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.deleted = ref.ProviderID
 }

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	v1 "k8s.io/api/core/v1"
@@ -197,18 +199,29 @@ func TestServicesNodeEnds(t *testing.T) {
 	}
 }
 
-// addServer makes a server like those that are there, until the test has ended.
-func (s *realServices) addServer(name string) *servers.Server {
+// witness returns a server of the project, with the ID of its flavor.
+func (s *realServices) witness() *servers.Server {
 	s.t.Helper()
-	like, network := s.servers()[0], s.Config.LoadBalancer.NetworkID
+	found := s.servers()
+	if len(found) == 0 {
+		s.t.Fatal("the project has no server named node-*")
+	}
 	plain := *s.Compute
 	plain.Microversion = "" // a later one has no ID of the flavor
-	full, err := servers.Get(s.t.Context(), &plain, like.ID).Extract()
+	full, err := servers.Get(s.t.Context(), &plain, found[0].ID).Extract()
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
+	return full
+}
+
+// addServer makes a server like those that are there, until the test has ended.
+func (s *realServices) addServer(name string) *servers.Server {
+	s.t.Helper()
+	like, network := s.witness(), s.Config.LoadBalancer.NetworkID
 	made, err := servers.Create(s.t.Context(), s.Compute, servers.CreateOpts{
-		Name: name, ImageRef: full.Image["id"].(string), FlavorRef: full.Flavor["id"].(string), Networks: []servers.Network{{UUID: network}},
+		Name: name, ImageRef: like.Image["id"].(string), FlavorRef: like.Flavor["id"].(string), Networks: []servers.Network{{UUID: network}},
 	}, nil).Extract()
 	if err != nil {
 		s.t.Fatal(err)
@@ -226,4 +239,17 @@ func (s *realServices) addServer(name string) *servers.Server {
 	})
 
 	return made
+}
+
+// awaitDeleted waits until there is no server of an ID.
+func (s *realServices) awaitDeleted(id string) {
+	s.t.Helper()
+	s.eventually("server "+id+" is deleted", func(ctx context.Context) error {
+		_, err := servers.Get(ctx, s.Compute, id).Extract()
+		if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+			return nil
+		}
+
+		return errors.Join(err, errors.New("it is there"))
+	})
 }

@@ -5,9 +5,7 @@ package openstack
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,8 +21,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestServicesRoutes (OS-ROUTE-2 to OS-ROUTE-9) runs the suite of all providers over routes in
@@ -32,6 +28,7 @@ import (
 // made. The kinds without one are shorter: only the list of extensions is not that of the
 // services.
 func TestServicesRoutes(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		without []string
 		create  int
@@ -42,6 +39,7 @@ func TestServicesRoutes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			suite.Run(t, suite.Adapter{
 				Provider:    ProviderName,
 				NewCloud:    func(t testing.TB) suite.Cloud { return newServicesRoutes(t, tc.without) },
@@ -290,53 +288,8 @@ func (a *servicesRoutes) InjectFailure(t testing.TB, failure conformance.Failure
 
 // InjectFault implements conformance.MutableCloud.
 func (a *servicesRoutes) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	fault := openstacktest.FaultOf(i)
-	if i.Fault == explore.Failed {
-		fault = response(http.StatusInternalServerError, `{"NeutronError": {"type": "HTTPInternalServerError", "message": "Request Failed: internal server error while processing your request.", "detail": ""}}`)
-	}
-
-	return openstacktest.Inject(&a.gateway.Interceptor, i, fault)
+	return a.gateway.injectFault(i)
 }
 
 // ClearFaults implements conformance.Cloud.
-func (a *servicesRoutes) ClearFaults(t testing.TB) {
-	t.Helper()
-	a.gateway.Clear()
-	if err := a.gateway.server.Up(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// fail makes all requests fail.
-func (g *gateway) fail(t testing.TB, failure conformance.Failure) {
-	t.Helper()
-	var fault simserver.Fault
-	switch failure {
-	case conformance.Unreachable:
-		g.server.Down()
-
-		return
-	case conformance.Hanging:
-		g.server.Hang()
-
-		return
-	case conformance.Refusing:
-		fault = response(http.StatusUnauthorized, `{"error": {"code": 401, "message": "The request you have made requires authentication.", "title": "Unauthorized"}}`)
-	case conformance.Throttling:
-		fault = simserver.Page(http.StatusTooManyRequests)
-	case conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway:
-		fault = simserver.Page(failure.Page())
-	default:
-		t.Fatalf("no failure %s", failure)
-	}
-	g.Inject(simserver.Any, simserver.Always(), fault)
-}
-
-// response is the fault that responds in place of a service.
-func response(status int, body string) simserver.Fault {
-	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = strings.NewReader(body).WriteTo(w) // a client that is gone misses it
-	}
-}
+func (a *servicesRoutes) ClearFaults(t testing.TB) { a.gateway.clearFaults(t) }

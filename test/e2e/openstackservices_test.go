@@ -40,6 +40,7 @@ func TestOpenStackServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(found.Close)
 	s := services{found}
 	nodes := []string{"node-1", "node-2", "node-3"}
 	want := s.servers(t, nodes)

@@ -9,6 +9,7 @@ package openstackservices
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -52,9 +53,14 @@ type Services struct {
 	Config Config
 	// Compute has microversion 2.47, in which servers have the names of their flavors.
 	Compute, Network, LoadBalancer *gophercloud.ServiceClient
+
+	transport *http.Transport
 }
 
-// Connect logs in.
+// Close closes the connections. It waits for no request.
+func (s *Services) Close() { s.transport.CloseIdleConnections() }
+
+// Connect logs in. The caller closes the services.
 func Connect(ctx context.Context) (*Services, error) {
 	path := filepath.Join(os.Getenv(Directory), "cloud.conf")
 	text, err := os.ReadFile(path) //nolint:gosec // the directory is that of the test
@@ -65,10 +71,15 @@ func Connect(ctx context.Context) (*Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Services{Text: string(text)}
+	s := &Services{Text: string(text), transport: http.DefaultTransport.(*http.Transport).Clone()}
 	file.Decode(config.Schema{}, &s.Config) // other keys are for the controller manager
 	g := s.Config.Global
-	user, err := openstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
+	user, err := openstack.NewClient(g.AuthURL)
+	if err != nil {
+		return nil, err
+	}
+	user.HTTPClient.Transport = s.transport
+	err = openstack.Authenticate(ctx, user, gophercloud.AuthOptions{
 		IdentityEndpoint: g.AuthURL, AllowReauth: true,
 		ApplicationCredentialID: g.ApplicationCredentialID, ApplicationCredentialSecret: string(g.ApplicationCredentialSecret),
 		UserID: g.UserID, Username: g.Username, Password: string(g.Password),
