@@ -28,7 +28,7 @@ COUNTING_PARTS := ^Test(ClientRanges|Cost|FailedList|FindByName|FullLook|ManyPen
 # list of packages the closing lines of the tests are printed.
 exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
 # Tests of real services: they mostly wait for them, and the services have few workers.
-SERVICES = OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -vet=off -tags openstackservices -timeout 60m -count=1 -v -parallel 4
+SERVICES = OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -vet=off -tags openstackservices -timeout 90m -count=1 -v -parallel 3
 
 export KEEP
 # By default each process with the race detector sleeps for a second at its end.

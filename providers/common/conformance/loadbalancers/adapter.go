@@ -56,6 +56,9 @@ type Adapter struct {
 	// FaultPoints limits at how many calls of an operation each kind of fault is
 	// injected, spread over all of them. 0 is every call.
 	FaultPoints int
+	// Only are the names of the cases to run, for a test cloud in which each of them takes
+	// minutes. Empty is all.
+	Only []string
 
 	explorers *harness.Explorers
 }
@@ -173,7 +176,11 @@ func Run(t *testing.T, adapter Adapter) {
 	if err != nil {
 		t.Fatalf("loadbalancers.Adapter: %v", err)
 	}
-	suite().Run(t, adapter, adapter.Serial)
+	chosen, err := suite().Only(adapter.Only)
+	if err != nil {
+		t.Fatalf("loadbalancers.Adapter: Only: %v", err)
+	}
+	chosen.Run(t, adapter, adapter.Serial)
 }
 
 // suite returns all cases about load balancers.

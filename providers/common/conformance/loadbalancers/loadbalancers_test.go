@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 )
 
@@ -31,4 +33,26 @@ func TestMutants(t *testing.T) {
 		mutants[name] = harness.Mutant[Adapter]{Adapter: m.build.slow, Message: m.message, CaughtBy: m.caughtBy}
 	}
 	suite().Reject(t, mutants)
+}
+
+func TestOnly(t *testing.T) {
+	t.Parallel()
+	names := []string{"the status has the address", "a Service may be created again after its deletion"}
+	chosen, err := suite().Only(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range chosen.Cases {
+		got = append(got, c.Name)
+	}
+	if diff := cmp.Diff(names, got); diff != "" {
+		t.Errorf("cases (-want +got):\n%s", diff)
+	}
+	if _, err := suite().Only([]string{"no case"}); err == nil {
+		t.Error("a name that no case has is no error")
+	}
+	if all, err := suite().Only(nil); err != nil || len(all.Cases) != len(suite().Cases) {
+		t.Errorf("without names there are %d cases, %v", len(all.Cases), err)
+	}
 }

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -36,6 +38,25 @@ func (s Suite[A, F]) Run(t *testing.T, adapter A, serial bool) {
 			c.Run(s.NewFixture(t, adapter))
 		})
 	}
+}
+
+// Only returns the suite with the cases of some names, all without any. A name that no case
+// has is an error.
+func (s Suite[A, F]) Only(names []string) (Suite[A, F], error) {
+	if len(names) == 0 {
+		return s, nil
+	}
+	chosen := s
+	chosen.Cases = nil
+	for _, name := range names {
+		i := slices.IndexFunc(s.Cases, func(c Case[A, F]) bool { return c.Name == name })
+		if i < 0 {
+			return s, fmt.Errorf("there is no case %q", name)
+		}
+		chosen.Cases = append(chosen.Cases, s.Cases[i])
+	}
+
+	return chosen, nil
 }
 
 // Select returns the names of the cases that contain all the parts.
