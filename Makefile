@@ -27,8 +27,8 @@ COUNTING_PARTS := ^Test(ClientRanges|Cost|FailedList|FindByName|FullLook|ManyPen
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
 exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
-# Tests of real services: they mostly wait for them, and the services have few workers.
-SERVICES = OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -vet=off -tags openstackservices -timeout 90m -count=1 -v -parallel 3
+# Tests of real services. More of them side by side only wait for the one worker of Neutron.
+SERVICES = OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -vet=off -tags openstackservices -timeout 90m -count=1 -v -parallel 6
 
 export KEEP
 # By default each process with the race detector sleeps for a second at its end.

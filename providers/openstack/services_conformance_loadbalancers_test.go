@@ -52,6 +52,13 @@ func TestServicesLoadBalancers(t *testing.T) {
 		"resources of others are no load balancer of the Service",
 		"two clusters in one account do not touch each other's load balancers",
 		"creating a load balancer costs few calls",
+		"a load balancer deleted by a user is created again",
+		"an internal Service gets an internal load balancer",
+		"the healthCheckNodePort is checked when traffic is local",
+		"a port that changes its protocol is followed, and back",
+		"node ports swapped is followed, and back",
+		"what is left of a load balancer deleted by a user is deleted",
+		"refused: a malformed source range",
 	}
 	adapter.Timeout = servicesTimeout
 	adapter.Patience = servicesTimeout

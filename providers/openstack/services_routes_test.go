@@ -28,7 +28,6 @@ import (
 // made. The kinds without one are shorter: only the list of extensions is not that of the
 // services.
 func TestServicesRoutes(t *testing.T) {
-	t.Parallel()
 	cases := map[string]struct {
 		without []string
 		create  int
@@ -39,7 +38,6 @@ func TestServicesRoutes(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			suite.Run(t, suite.Adapter{
 				Provider:    ProviderName,
 				NewCloud:    func(t testing.TB) suite.Cloud { return newServicesRoutes(t, tc.without) },

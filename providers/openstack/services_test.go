@@ -145,16 +145,12 @@ func (s *servicesCluster) cleanUp(names ...string) {
 
 // TestServices runs the life of Services on real OpenStack services: "make e2e-openstack".
 func TestServices(t *testing.T) {
-	t.Parallel()
 	for name, more := range map[string]string{
 		"plain":   "create-monitor = true\n",
 		"managed": "manage-security-groups = true\n",
 		"serial":  "provider-requires-serial-api-calls = true\ncascade-delete = false\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testServices(t, name, more)
-		})
+		t.Run(name, func(t *testing.T) { testServices(t, name, more) })
 	}
 }
 
