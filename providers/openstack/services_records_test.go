@@ -80,7 +80,7 @@ func (r *recorded) missing() {
 	}
 }
 
-// TestServicesNodeVanishes (OS-NODE-4): the records of a deleted server are purged from the
+// TestServicesNodeVanishes (OS-NODE-5): the records of a deleted server are purged from the
 // databases, as "nova-manage db archive_deleted_rows --purge" does. The Node is gone when the
 // server has been missing for 15 minutes.
 func TestServicesNodeVanishes(t *testing.T) {
@@ -101,7 +101,7 @@ func TestServicesNodeVanishes(t *testing.T) {
 	}
 }
 
-// TestServicesNodeUnmapped (OS-NODE-4): the mapping of a server that is running has no cell, as
+// TestServicesNodeUnmapped (OS-NODE-5): the mapping of a server that is running has no cell, as
 // in the middle of an upgrade. Nova responds 404 about the server and its actions; the Node is
 // kept, and is as before when the mapping is complete.
 func TestServicesNodeUnmapped(t *testing.T) {
