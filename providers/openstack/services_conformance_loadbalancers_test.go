@@ -32,7 +32,7 @@ import (
 )
 
 // TestServicesLoadBalancers runs cases of the suite of all providers over load balancers in
-// Octavia and Neutron: one or two of each kind, since each takes a minute. One runs after the
+// Octavia and Neutron: some of each kind, since each takes a minute. One runs after the
 // other: the names of their load balancers are the same, and so is their project.
 func TestServicesLoadBalancers(t *testing.T) {
 	t.Parallel()
