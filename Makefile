@@ -7,13 +7,17 @@ PROVIDER ?= vsphere
 N ?= 300
 BINARY := multicloud-controller-manager
 IMAGE ?= localhost/$(BINARY)
+PLATFORMS ?= amd64 arm64
 VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo unknown))
+# The tag that is checked out, if nothing was changed since.
+TAGGED = $(shell test -z "$$(git status --porcelain 2>&1)" && git describe --tags --match 'v*' --exact-match 2>/dev/null)
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
 REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md docs/reference/rules.md
 # Two ways of compiling, so that each dependency is compiled at most twice:
 # what ships, what is shown and what tools/build builds, and whatever checks it.
 RELEASE := env CGO_ENABLED=0 go build -trimpath
+RUN_TOOL := env GOOS= GOARCH= CGO_ENABLED=0 go run -trimpath
 CHECK := -race
 # Tests need no vet of their own: make lint runs all of its checks.
 TEST := -vet=off -timeout 30m
@@ -114,10 +118,16 @@ bench: tools bin/$(BINARY) ## Measure the budgets of PROVIDER with N nodes
 	@$(PROGRESS) "$(call STEP,4)building the benchmark" $(RELEASE) -o $(RUN) ./test/bench
 	@$(RUN) -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
 
-image: bin/$(BINARY) ## Pack the binary and the CA certificates into bin/image.tar, an image without a base layer
-	@cd tools/image && GOOS= GOARCH= SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)" ../progress "packing the image" go run . \
-		-repository $(IMAGE) -version '$(VERSION)' -revision "$$(git rev-parse HEAD 2>/dev/null)" \
-		-binary "$(CURDIR)/bin/$(BINARY)" -output "$(CURDIR)/bin/image.tar"
+# The binaries of the image. In a clean checkout of a tag they carry its version, by which
+# scanners match them; elsewhere their main module has none.
+bin/linux-%/$(BINARY): FORCE
+	@$(PROGRESS) "building $(BINARY) for linux/$*" env GOOS=linux GOARCH=$* $(RELEASE) -buildvcs=$(if $(TAGGED),true,false) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
 
-clean: ## Remove bin/
-	rm -rf bin
+image: $(PLATFORMS:%=bin/linux-%/$(BINARY)) ## Pack an image without a base layer into bin/image/, for PLATFORMS; the first build for another one takes minutes
+	@rm -rf bin/image bin/root
+	@cd tools/image && SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)" ../progress "packing the image" $(RUN_TOOL) . \
+		-repository $(IMAGE) -version '$(VERSION)' -revision "$$(git rev-parse HEAD 2>/dev/null)" -module "$(CURDIR)" \
+		$(PLATFORMS:%=-binary "$(CURDIR)/bin/linux-%/$(BINARY)") -output "$(CURDIR)/bin/image" -root "$(CURDIR)/bin/root"
+
+clean: ## Remove bin/ and dist/
+	rm -rf bin dist

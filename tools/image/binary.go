@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"debug/elf"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 )
 
@@ -25,6 +27,40 @@ var architectures = map[elf.Machine]string{
 type program struct {
 	data         []byte
 	architecture string
+	// info has the versions of Go and of all modules in it.
+	info *debug.BuildInfo
+}
+
+// unknownVersion is what Go calls the version of a main module that it did not stamp.
+const unknownVersion = "(devel)"
+
+// readBinaries reads the executables of one version, each for another architecture, and
+// returns them in the order of their architectures. Their main module has no version, or
+// that one.
+func readBinaries(paths []string, version string) ([]program, error) {
+	var all []program
+	for _, path := range paths {
+		binary, err := readBinary(path)
+		if err != nil {
+			return nil, err
+		}
+		if stamped := binary.info.Main.Version; stamped != unknownVersion && stamped != version {
+			return nil, fmt.Errorf("read binary: %s is %s, not %s", path, stamped, version)
+		}
+		for _, other := range all {
+			if other.architecture == binary.architecture {
+				return nil, fmt.Errorf("read binary: %s is for %s, and so is another one", path, binary.architecture)
+			}
+			if other.info.Main.Version != binary.info.Main.Version || other.info.GoVersion != binary.info.GoVersion {
+				return nil, fmt.Errorf("read binary: %s is %s built with %s, another one %s built with %s", path,
+					binary.info.Main.Version, binary.info.GoVersion, other.info.Main.Version, other.info.GoVersion)
+			}
+		}
+		all = append(all, binary)
+	}
+	slices.SortFunc(all, func(a, b program) int { return bytes.Compare([]byte(a.architecture), []byte(b.architecture)) })
+
+	return all, nil
 }
 
 // readBinary reads an executable and rejects one that would not run in an image
@@ -52,6 +88,24 @@ func readBinary(path string) (program, error) {
 	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		return program{}, fmt.Errorf("read binary: %s is not static: build it with CGO_ENABLED=0", path)
 	}
+	build, err := buildinfo.Read(bytes.NewReader(data))
+	if err != nil {
+		return program{}, fmt.Errorf("read binary: %s has no versions of its modules: %w", path, err)
+	}
 
-	return program{data: data, architecture: architecture}, nil
+	return program{data: data, architecture: architecture, info: build}, nil
+}
+
+// modules returns the modules that a program contains, as they were built: a replaced one
+// is the one that replaces it.
+func (p program) modules() []*debug.Module {
+	modules := make([]*debug.Module, 0, len(p.info.Deps))
+	for _, m := range p.info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		modules = append(modules, m)
+	}
+
+	return modules
 }

@@ -4,50 +4,47 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
-)
 
-// bundles are where the systems that people build on keep their CA
-// certificates: Debian and Alpine, Fedora, SUSE, macOS.
-var bundles = []string{
-	"/etc/ssl/certs/ca-certificates.crt",
-	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-	"/etc/ssl/ca-bundle.pem",
-	"/etc/ssl/cert.pem",
-}
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
 
 // certificates are CA certificates in PEM form, and nothing else.
 type certificates struct {
-	path  string
-	pem   []byte
-	count int
+	// source is where they come from.
+	source string
+	pem    []byte
+	count  int
 }
 
-// readCertificates reads the certificates of a file or, without one, of this
-// machine.
+// readCertificates reads the certificates of a file or, without one, returns those that
+// Mozilla trusts for servers, in the version that go.mod pins.
 func readCertificates(path string) (certificates, error) {
 	if path != "" {
 		return readBundle(path)
 	}
 
-	return firstBundle(bundles)
+	return publicRoots()
 }
 
-// firstBundle reads the first file that there is.
-func firstBundle(paths []string) (certificates, error) {
-	for _, path := range paths {
-		found, err := readBundle(path)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return found, err
+// publicRoots returns the roots of Mozilla's NSS list. A root that is trusted only for
+// certificates issued before a date is left out: a PEM file cannot express that.
+func publicRoots() (certificates, error) {
+	found := certificates{source: "golang.org/x/crypto/x509roots"}
+	var text bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil {
+			continue
 		}
+		if err := pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
+			return certificates{}, fmt.Errorf("write CA certificates: %w", err)
+		}
+		found.count++
 	}
+	found.pem = text.Bytes()
 
-	return certificates{}, fmt.Errorf("read CA certificates: this machine has none in %s: "+
-		"install them (on Debian: apt-get install ca-certificates) or name a file with -ca-certificates", strings.Join(paths, ", "))
+	return found, nil
 }
 
 // readBundle leaves out whatever is no certificate: comments, and a private key
@@ -57,7 +54,7 @@ func readBundle(path string) (certificates, error) {
 	if err != nil {
 		return certificates{}, fmt.Errorf("read CA certificates: %w", err)
 	}
-	found := certificates{path: path}
+	found := certificates{source: path}
 	var text bytes.Buffer
 	for {
 		var block *pem.Block

@@ -4,12 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"io"
+	"slices"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 const (
@@ -17,49 +19,79 @@ const (
 	user = "65532:65532"
 	// bundlePath is where Go programs look first.
 	bundlePath = "etc/ssl/certs/ca-certificates.crt"
+	// noticesPath has the licenses of everything in the image.
+	noticesPath = "licenses/" + noticesFile
+	// labelPrefix is that of the labels and annotations of the OCI image specification
+	// (https://github.com/opencontainers/image-spec/blob/main/annotations.md).
+	labelPrefix = "org.opencontainers.image."
 )
 
 // content is what an image is made of.
 type content struct {
-	binary            program
-	certificates      []byte
-	version, revision string
-	made              time.Time
+	certificates, notices, license []byte
+	version, revision              string
+	made                           time.Time
 }
 
-// newImage makes an image of two layers, the one that seldom changes first.
-func newImage(c content) (v1.Image, error) {
-	certificates, err := newLayer(c.made,
-		entry{name: "etc/", mode: 0o755}, entry{name: "etc/ssl/", mode: 0o755}, entry{name: "etc/ssl/certs/", mode: 0o755},
-		entry{name: bundlePath, mode: 0o644, data: c.certificates})
-	if err != nil {
-		return nil, err
+// filesOf returns the files of an image in two parts, the one that seldom changes first.
+func filesOf(c content, binary program) (common, own []entry) {
+	common = []entry{
+		{name: "etc/", mode: 0o755},
+		{name: "etc/ssl/", mode: 0o755},
+		{name: "etc/ssl/certs/", mode: 0o755},
+		{name: bundlePath, mode: 0o644, data: c.certificates},
+		{name: "licenses/", mode: 0o755},
+		{name: "licenses/LICENSE", mode: 0o644, data: c.license},
+		{name: noticesPath, mode: 0o644, data: c.notices},
 	}
-	executable, err := newLayer(c.made, entry{name: commandName, mode: 0o755, data: c.binary.data})
+
+	return common, []entry{{name: commandName, mode: 0o755, data: binary.data}}
+}
+
+// newImage makes the image of a program of two layers.
+func newImage(c content, binary program) (platformImage, error) {
+	common, own := filesOf(c, binary)
+	first, err := newLayer(c.made, common...)
 	if err != nil {
-		return nil, err
+		return platformImage{}, err
 	}
-	image, err := mutate.Append(empty.Image,
-		mutate.Addendum{Layer: certificates, History: history(c.made, "CA certificates")},
+	executable, err := newLayer(c.made, own...)
+	if err != nil {
+		return platformImage{}, err
+	}
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err := mutate.Append(base,
+		mutate.Addendum{Layer: first, History: history(c.made, "CA certificates and licenses")},
 		mutate.Addendum{Layer: executable, History: history(c.made, commandName)},
 	)
 	if err != nil {
-		return nil, err
+		return platformImage{}, err
 	}
+	image, err = configure(image, c, binary.architecture)
+
+	return platformImage{image: image, architecture: binary.architecture, files: slices.Concat(common, own)}, err
+}
+
+// configure sets what a container gets from its image, beside the files.
+func configure(image v1.Image, c content, architecture string) (v1.Image, error) {
 	file, err := image.ConfigFile()
 	if err != nil {
 		return nil, err
 	}
 	file = file.DeepCopy()
-	file.OS, file.Architecture, file.Created = targetOS, c.binary.architecture, v1.Time{Time: c.made}
+	file.OS, file.Architecture, file.Created = targetOS, architecture, v1.Time{Time: c.made}
 	file.Config = v1.Config{
 		User:       user,
 		Entrypoint: []string{"/" + commandName},
 		WorkingDir: "/",
 		Labels:     labels(c),
 	}
+	image, err = mutate.ConfigFile(image, file)
+	if err != nil {
+		return nil, err
+	}
 
-	return mutate.ConfigFile(image, file)
+	return mutate.Annotations(image, labels(c)).(v1.Image), nil
 }
 
 func history(made time.Time, what string) v1.History {
@@ -68,14 +100,18 @@ func history(made time.Time, what string) v1.History {
 
 // labels are those that the OCI image specification names.
 func labels(c content) map[string]string {
-	const prefix, home = "org.opencontainers.image.", "https://github.com/multicloud-ccm/multicloud-ccm"
+	const prefix, home = labelPrefix, "https://github.com/multicloud-ccm/multicloud-ccm"
 	all := map[string]string{
-		prefix + "title":       commandName,
-		prefix + "description": "One cloud controller manager for several clouds",
-		prefix + "licenses":    "Apache-2.0",
-		prefix + "source":      home,
-		prefix + "version":     c.version,
-		prefix + "created":     c.made.Format(time.RFC3339),
+		prefix + "title":         commandName,
+		prefix + "vendor":        "multicloud-ccm",
+		prefix + "url":           home,
+		prefix + "documentation": home + "/blob/main/README.md",
+		prefix + "base.name":     "", // there is none
+		prefix + "description":   "One cloud controller manager for several clouds",
+		prefix + "licenses":      "Apache-2.0",
+		prefix + "source":        home,
+		prefix + "version":       c.version,
+		prefix + "created":       c.made.Format(time.RFC3339),
 	}
 	if c.revision != "" {
 		all[prefix+"revision"] = c.revision
@@ -109,5 +145,5 @@ func newLayer(made time.Time, entries ...entry) (v1.Layer, error) {
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }
 
-	return tarball.LayerFromOpener(open, tarball.WithCompressedCaching)
+	return tarball.LayerFromOpener(open, tarball.WithCompressedCaching, tarball.WithMediaType(types.OCILayer))
 }

@@ -1,18 +1,11 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"debug/elf"
-	"encoding/binary"
 	"encoding/pem"
-	"errors"
 	"io"
-	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,179 +18,78 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// put writes a file and returns its path.
-func put(t *testing.T, name string, data []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o700); err != nil {
-		t.Fatal(err)
+// labelsOf are the labels of the image of version v1.2.3.
+func labelsOf() map[string]string {
+	return map[string]string{
+		"org.opencontainers.image.title":         "multicloud-controller-manager",
+		"org.opencontainers.image.description":   "One cloud controller manager for several clouds",
+		"org.opencontainers.image.licenses":      "Apache-2.0",
+		"org.opencontainers.image.source":        "https://github.com/multicloud-ccm/multicloud-ccm",
+		"org.opencontainers.image.url":           "https://github.com/multicloud-ccm/multicloud-ccm",
+		"org.opencontainers.image.documentation": "https://github.com/multicloud-ccm/multicloud-ccm/blob/main/README.md",
+		"org.opencontainers.image.vendor":        "multicloud-ccm",
+		"org.opencontainers.image.base.name":     "",
+		"org.opencontainers.image.version":       "v1.2.3",
+		"org.opencontainers.image.revision":      "0123abc",
+		"org.opencontainers.image.created":       "2023-11-14T22:13:20Z",
 	}
-
-	return path
-}
-
-// executable makes the least that passes for a binary: headers.
-func executable(t *testing.T, machine elf.Machine, segments ...elf.ProgType) []byte {
-	t.Helper()
-	header := elf.Header64{
-		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT),
-		Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: uint16(len(segments)), Shentsize: 64,
-	}
-	copy(header.Ident[:], elf.ELFMAG)
-	header.Ident[elf.EI_CLASS], header.Ident[elf.EI_DATA] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB)
-	header.Ident[elf.EI_VERSION] = byte(elf.EV_CURRENT)
-	var file bytes.Buffer
-	parts := []any{header}
-	for _, segment := range segments {
-		parts = append(parts, elf.Prog64{Type: uint32(segment)})
-	}
-	for _, part := range parts {
-		if err := binary.Write(&file, binary.LittleEndian, part); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	return file.Bytes()
-}
-
-// authority makes a certificate and its key, both in PEM form.
-func authority(t *testing.T) (certificate, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-}
-
-// file is the metadata of a file in a layer.
-type file struct {
-	Name, Content string
-	Mode          int64
-	UID, GID      int
-	Time          time.Time
-}
-
-// filesIn lists the files of all layers.
-func filesIn(t *testing.T, image v1.Image) []file {
-	t.Helper()
-	layers, err := image.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []file
-	for _, layer := range layers {
-		content, err := layer.Uncompressed()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer content.Close()
-		for archive := tar.NewReader(content); ; {
-			header, err := archive.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := io.ReadAll(archive)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, file{header.Name, string(data), header.Mode, header.Uid, header.Gid, header.ModTime.UTC()})
-		}
-	}
-
-	return files
-}
-
-// settings are what a container gets from its image.
-type settings struct {
-	Platform string
-	Created  time.Time
-	Config   v1.Config
-}
-
-func settingsOf(t *testing.T, image v1.Image) settings {
-	t.Helper()
-	config, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return settings{config.OS + "/" + config.Architecture, config.Created.Time, config.Config}
 }
 
 // TestImage cannot be parallel: it is about the environment.
 func TestImage(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	made := time.Unix(1700000000, 0).UTC()
-	program := executable(t, elf.EM_AARCH64, elf.PT_LOAD)
+	arm, intel := binaryOf(t, elf.EM_AARCH64, "v1.2.3"), binaryOf(t, elf.EM_X86_64, "v1.2.3")
 	certificate, key := authority(t)
 	bundle := slices.Concat([]byte("# Some authority\n"), certificate, key, []byte("trailing words\n"))
-	output := filepath.Join(t.TempDir(), "image.tar")
-	err := run([]string{
-		"-binary", put(t, "ccm", program), "-ca-certificates", put(t, "bundle.pem", bundle),
+	output := filepath.Join(t.TempDir(), "image")
+	err := run(t.Context(), []string{
+		"-binary", arm, "-binary", intel, "-ca-certificates", put(t, "bundle.pem", bundle), "-module", moduleFolder(t),
 		"-version", "v1.2.3", "-revision", "0123abc", "-output", output,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	image, err := tarball.ImageFromPath(output, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := validate.Image(image); err != nil {
-		t.Errorf("digests and sizes: %v", err)
-	}
-	want := settings{
-		Platform: "linux/arm64",
-		Created:  made,
-		Config: v1.Config{
-			User:       "65532:65532",
-			Entrypoint: []string{"/multicloud-controller-manager"},
-			WorkingDir: "/",
-			Labels: map[string]string{
-				"org.opencontainers.image.title":       "multicloud-controller-manager",
-				"org.opencontainers.image.description": "One cloud controller manager for several clouds",
-				"org.opencontainers.image.licenses":    "Apache-2.0",
-				"org.opencontainers.image.source":      "https://github.com/multicloud-ccm/multicloud-ccm",
-				"org.opencontainers.image.version":     "v1.2.3",
-				"org.opencontainers.image.revision":    "0123abc",
-				"org.opencontainers.image.created":     "2023-11-14T22:13:20Z",
+	for architecture, binary := range map[string]string{"arm64": arm, "amd64": intel} {
+		path := filepath.Join(output, "image-linux-"+architecture+".tar")
+		image, err := tarball.ImageFromPath(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate.Image(image); err != nil {
+			t.Errorf("digests and sizes: %v", err)
+		}
+		want := settings{
+			Platform: "linux/" + architecture, Created: made,
+			Config: v1.Config{
+				User: "65532:65532", Entrypoint: []string{"/multicloud-controller-manager"}, WorkingDir: "/", Labels: labelsOf(),
 			},
-		},
+		}
+		if diff := cmp.Diff(want, settingsOf(t, image)); diff != "" {
+			t.Errorf("settings (-want +got):\n%s", diff)
+		}
+		// The binary, the certificates without anything else that was in the
+		// bundle, the licenses, and the directories on the way to them.
+		files := []file{
+			{Name: "etc/", Mode: 0o755, Time: made},
+			{Name: "etc/ssl/", Mode: 0o755, Time: made},
+			{Name: "etc/ssl/certs/", Mode: 0o755, Time: made},
+			{Name: "etc/ssl/certs/ca-certificates.crt", Content: string(certificate), Mode: 0o644, Time: made},
+			{Name: "licenses/", Mode: 0o755, Time: made},
+			{Name: "licenses/LICENSE", Content: string(readFile(t, "../../LICENSE")), Mode: 0o644, Time: made},
+			{Name: "licenses/THIRD_PARTY_NOTICES", Content: string(readFile(t, filepath.Join(output, "THIRD_PARTY_NOTICES"))), Mode: 0o644, Time: made},
+			{Name: "multicloud-controller-manager", Content: string(readFile(t, binary)), Mode: 0o755, Time: made},
+		}
+		if diff := cmp.Diff(files, filesIn(t, image)); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
+		testLoadable(t, path)
 	}
-	if diff := cmp.Diff(want, settingsOf(t, image)); diff != "" {
-		t.Errorf("settings (-want +got):\n%s", diff)
-	}
-	// The binary, the certificates without anything else that was in the
-	// bundle, and the directories on the way to them.
-	files := []file{
-		{Name: "etc/", Mode: 0o755, Time: made},
-		{Name: "etc/ssl/", Mode: 0o755, Time: made},
-		{Name: "etc/ssl/certs/", Mode: 0o755, Time: made},
-		{Name: "etc/ssl/certs/ca-certificates.crt", Content: string(certificate), Mode: 0o644, Time: made},
-		{Name: "multicloud-controller-manager", Content: string(program), Mode: 0o755, Time: made},
-	}
-	if diff := cmp.Diff(files, filesIn(t, image)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	testLoadable(t, output)
+	testLayout(t, output)
 }
 
 // testLoadable reads what docker load and its like look for.
@@ -219,36 +111,48 @@ func testLoadable(t *testing.T, path string) {
 	}
 }
 
-// TestReproducible proves that neither the time nor the place of a build is in
-// the image.
+// TestReproducible proves that neither the time nor the place of a build, nor the order of
+// the binaries, is in the files.
 func TestReproducible(t *testing.T) {
 	t.Parallel()
-	program := executable(t, elf.EM_X86_64, elf.PT_LOAD)
-	certificate, _ := authority(t)
-	var images [2][]byte
-	for i := range images {
-		path := put(t, "ccm", program)
-		if err := os.Chtimes(path, time.Time{}, time.Unix(int64(1e9+i), 0)); err != nil {
+	machines := []elf.Machine{elf.EM_X86_64, elf.EM_AARCH64}
+	var written [2]map[string][]byte
+	for i := range written {
+		var binaries paths
+		for _, machine := range machines {
+			path := binaryOf(t, machine, "(devel)")
+			if err := os.Chtimes(path, time.Time{}, time.Unix(int64(1e9+i), 0)); err != nil {
+				t.Fatal(err)
+			}
+			binaries = append(binaries, path)
+		}
+		slices.Reverse(machines)
+		output := t.TempDir()
+		if err := pack(t.Context(), options{binaries: binaries, module: moduleFolder(t), output: output, repository: "localhost/ccm", tag: "v1"}); err != nil {
 			t.Fatal(err)
 		}
-		output := filepath.Join(t.TempDir(), "image.tar")
-		if err := pack(options{binary: path, bundle: put(t, "bundle.pem", certificate), output: output, repository: "localhost/ccm", tag: "v1"}); err != nil {
-			t.Fatal(err)
+		written[i] = map[string][]byte{}
+		for _, name := range []string{
+			"image-oci.tar", "image-linux-amd64.tar", "image-linux-arm64.tar", "images.txt",
+			"sbom-linux-amd64.cdx.json", "sbom-linux-arm64.cdx.json", "THIRD_PARTY_NOTICES",
+		} {
+			written[i][name] = readFile(t, filepath.Join(output, name))
 		}
-		var err error
-		if images[i], err = os.ReadFile(output); err != nil {
-			t.Fatal(err)
+		if entries, err := os.ReadDir(output); err != nil || len(entries) != len(written[i]) {
+			t.Errorf("want %d files, got %v, error %v", len(written[i]), entries, err)
 		}
 	}
-	if !bytes.Equal(images[0], images[1]) {
-		t.Error("the same input made two different images")
+	for name, data := range written[0] {
+		if !bytes.Equal(data, written[1][name]) {
+			t.Errorf("the same input made two different files %s", name)
+		}
 	}
 }
 
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	certificate, key := authority(t)
-	program := put(t, "ccm", executable(t, elf.EM_X86_64, elf.PT_LOAD))
+	program := binaryOf(t, elf.EM_X86_64, "(devel)")
 	bundle := put(t, "bundle.pem", certificate)
 	large := put(t, "large", nil)
 	if err := os.Truncate(large, 111e6); err != nil {
@@ -263,42 +167,67 @@ func TestRefuses(t *testing.T) {
 	}{
 		"Dynamic": {
 			reason:  "there is no loader in the image",
-			options: options{binary: put(t, "dynamic", executable(t, elf.EM_X86_64, elf.PT_INTERP, elf.PT_LOAD)), bundle: bundle},
+			options: options{binaries: paths{put(t, "dynamic", executable(t, elf.EM_X86_64, nil, elf.PT_INTERP))}},
 			want:    "is not static: build it with CGO_ENABLED=0",
 		},
 		"OtherMachine": {
 			reason:  "an image must name its architecture",
-			options: options{binary: put(t, "mips", executable(t, elf.EM_MIPS)), bundle: bundle},
+			options: options{binaries: paths{put(t, "mips", executable(t, elf.EM_MIPS, nil))}},
 			want:    "is for EM_MIPS, which no image is made for",
 		},
 		"NotABinary": {
 			reason:  "a build for another system makes no ELF file",
-			options: options{binary: bundle, bundle: bundle},
+			options: options{binaries: paths{bundle}},
 			want:    "is not a Linux binary",
+		},
+		"NoModules": {
+			reason:  "neither an SBOM nor notices can be made of it",
+			options: options{binaries: paths{put(t, "bare", executable(t, elf.EM_X86_64, nil))}},
+			want:    "has no versions of its modules",
 		},
 		"NoBinary": {
 			reason:  "the build may have failed",
-			options: options{binary: "nowhere/ccm", bundle: bundle},
+			options: options{binaries: paths{"nowhere/ccm"}},
 			want:    "read binary: stat nowhere/ccm: no such file",
 		},
 		"OverBudget": {
 			reason:  "a dependency that makes the binary so large is noticed here",
-			options: options{binary: large, bundle: bundle},
+			options: options{binaries: paths{large}},
 			want:    "has 111.0 MB, its budget is 110 MB",
+		},
+		"SamePlatform": {
+			reason:  "an index has one image for each platform",
+			options: options{binaries: paths{program, binaryOf(t, elf.EM_X86_64, "(devel)")}},
+			want:    "is for amd64, and so is another one",
+		},
+		"OtherVersion": {
+			reason:  "the platforms of an image are of one version",
+			options: options{binaries: paths{program, binaryOf(t, elf.EM_AARCH64, "v1")}},
+			want:    "is v1 built with go1.26.8, another one (devel) built with go1.26.8",
+		},
+		"OtherTag": {
+			reason:  "a checkout with changes is not the version of its tag",
+			options: options{binaries: paths{binaryOf(t, elf.EM_X86_64, "v1+dirty")}},
+			want:    "is v1+dirty, not v1",
 		},
 		"NoBundle": {
 			reason:  "a named bundle that is not there is not replaced by another",
-			options: options{binary: program, bundle: "nowhere/ca.pem"},
+			options: options{binaries: paths{program}, bundle: "nowhere/ca.pem"},
 			want:    "read CA certificates: open nowhere/ca.pem: no such file",
 		},
 		"NoCertificate": {
 			reason:  "without certificates no cloud could be trusted",
-			options: options{binary: program, bundle: put(t, "key.pem", slices.Concat(key, broken))},
+			options: options{binaries: paths{program}, bundle: put(t, "key.pem", slices.Concat(key, broken))},
 			want:    "holds no certificate in PEM form",
+		},
+		"NoLicense": {
+			reason:  "the license comes with the program",
+			options: options{binaries: paths{program}, module: "nowhere"},
+			want:    "read license: open nowhere/LICENSE: no such file",
 		},
 		"BadTag": {
 			reason:  "not every version can be a tag",
-			options: options{binary: program, bundle: bundle, tag: "v1+dirty"},
+			options: options{binaries: paths{program}, tag: "v1+dirty"},
 			want:    "name the image: ",
 		},
 	}
@@ -306,11 +235,14 @@ func TestRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			tc.options.output, tc.options.repository = filepath.Join(dir, "image.tar"), "localhost/ccm"
+			tc.options.output, tc.options.repository = dir, "localhost/ccm"
 			if tc.options.tag == "" {
 				tc.options.tag = "v1"
 			}
-			err := pack(tc.options)
+			if tc.options.module == "" {
+				tc.options.module = moduleFolder(t)
+			}
+			err := pack(t.Context(), tc.options)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: want an error with %q, got %v", tc.reason, tc.want, err)
 			}
@@ -321,62 +253,60 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestNoBundleOnMachine: the error names what to install if there is no bundle.
-func TestNoBundleOnMachine(t *testing.T) {
-	t.Parallel()
-	_, err := firstBundle([]string{"nowhere/a.crt", "nowhere/b.pem"})
-	const want = "none in nowhere/a.crt, nowhere/b.pem: install them (on Debian: apt-get install ca-certificates) or name a file with -ca-certificates"
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("want an error with %q, got %v", want, err)
-	}
-	certificate, _ := authority(t)
-	path := put(t, "ca.pem", certificate)
-	found, err := firstBundle([]string{"nowhere/a.crt", path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(certificates{path: path, pem: certificate, count: 1}, found, cmp.AllowUnexported(certificates{})); diff != "" {
-		t.Errorf("certificates (-want +got):\n%s", diff)
-	}
-}
-
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"Nothing":  nil,
-		"NoTag":    {"-binary", "a", "-output", "b"},
-		"Leftover": {"-binary", "a", "-output", "b", "-version", "c", "d"},
+		"NoTag":    {"-binary", "a", "-output", "b", "-module", "."},
+		"Leftover": {"-binary", "a", "-output", "b", "-module", ".", "-version", "c", "d"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := run(args); err == nil || !strings.Contains(err.Error(), "-binary, -version and -output are needed") {
+			if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), "-binary, -module, -version and -output are needed") {
 				t.Errorf("want an error that names what is needed, got %v", err)
 			}
 		})
 	}
 }
 
-func TestSourceDate(t *testing.T) {
+// TestPublicRoots: all roots are valid certificates but those that are trusted only for
+// certificates issued before a date, which a PEM file cannot express.
+func TestPublicRoots(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		reason, epoch string
-		want          time.Time
-		fails         bool
-	}{
-		"Unset":    {reason: "no time is the same everywhere", want: time.Unix(0, 0).UTC()},
-		"Seconds":  {reason: "the convention of reproducible builds", epoch: "1700000000", want: time.Unix(1700000000, 0).UTC()},
-		"Nonsense": {reason: "a date is not what others take", epoch: "2023-11-14", fails: true},
+	roots, err := readCertificates("")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := sourceDate(tc.epoch)
-			if (err != nil) != tc.fails {
-				t.Fatalf("%s: error %v", tc.reason, err)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
+	again, err := readBundle(put(t, "roots.pem", roots.pem))
+	if err != nil {
+		t.Fatal(err)
 	}
+	if again.count != roots.count || !bytes.Equal(again.pem, roots.pem) {
+		t.Errorf("%d of %d roots are certificates", again.count, roots.count)
+	}
+	const least = 100
+	if roots.count < least {
+		t.Errorf("want at least %d roots, got %d", least, roots.count)
+	}
+	if diff := cmp.Diff([]string{"CN=Izenpe.com,O=IZENPE S.A.,C=ES"}, constrainedRoots(t)); diff != "" {
+		t.Errorf("roots that are left out (-want +got):\n%s", diff)
+	}
+}
+
+// constrainedRoots are the names of the roots that are left out.
+func constrainedRoots(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for root := range bundle.Roots() {
+		if root.Constraint == nil {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(root.Certificate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, certificate.Subject.String())
+	}
+
+	return names
 }
