@@ -10,7 +10,6 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	ccmconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/cloud-provider/options"
-	"k8s.io/component-base/version/verflag"
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -36,7 +35,7 @@ type starter struct {
 // An error in the command line or the cloud-config ends the process here, with
 // exit code 1.
 func (s *starter) choose(cmd *cobra.Command, _ []string) error {
-	verflag.PrintAndExitIfRequested()
+	exitIfVersionRequested(cmd.OutOrStdout(), cmd.Flags())
 	cloud := s.options.KubeCloudShared.CloudProvider
 	s.flag = config.Flag{Value: cloud.Name, Set: cmd.Flags().Changed("cloud-provider")}
 

@@ -184,7 +184,7 @@ func TestOfflineCommands(t *testing.T) {
 		code   int
 		want   []string
 	}{
-		"Version":         {reason: "needs no config", args: []string{"--version"}, want: []string{"Kubernetes v"}},
+		"Version":         {reason: "needs no config, and is not that of Kubernetes", args: []string{"--version"}, want: []string{"multicloud-controller-manager "}},
 		"Providers":       {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "NSX-T load balancers and routes are not supported yet", "aws ", "classic and network", "in the route table of the cluster", "openstack ", "extra routes of a Neutron router"}},
 		"Validate":        {reason: "the chosen provider", args: []string{"config", "validate", "--cloud-config=good.conf"}, want: []string{"good.conf: valid for provider vsphere"}},
 		"ValidateTypo":    {reason: "a warning at start is an error here", args: []string{"config", "validate", "--cloud-config=typo.conf"}, code: 1, want: []string{"error: typo.conf:8:1:", "did you mean", "is not valid for provider vsphere"}},
