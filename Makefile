@@ -11,6 +11,7 @@ PLATFORMS ?= amd64 arm64
 VERSION ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo unknown))
 # The tag that is checked out, if nothing was changed since.
 TAGGED = $(shell test -z "$$(git status --porcelain 2>&1)" && git describe --tags --match 'v*' --exact-match 2>/dev/null)
+SOURCE_DATE = SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)"
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
 REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md docs/reference/rules.md
@@ -41,7 +42,7 @@ export GORACE ?= atexit_sleep_ms=0
 .PHONY: help build test exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/$(BINARY) ## Build the binary into bin/
 
@@ -125,9 +126,22 @@ bin/linux-%/$(BINARY): FORCE
 
 image: $(PLATFORMS:%=bin/linux-%/$(BINARY)) ## Pack an image without a base layer into bin/image/, for PLATFORMS; the first build for another one takes minutes
 	@rm -rf bin/image bin/root
-	@cd tools/image && SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)" ../progress "packing the image" $(RUN_TOOL) . \
+	@cd tools/image && $(SOURCE_DATE) ../progress "packing the image" $(RUN_TOOL) . \
 		-repository $(IMAGE) -version '$(VERSION)' -revision "$$(git rev-parse HEAD 2>/dev/null)" -module "$(CURDIR)" \
 		$(PLATFORMS:%=-binary "$(CURDIR)/bin/linux-%/$(BINARY)") -output "$(CURDIR)/bin/image" -root "$(CURDIR)/bin/root"
+
+.PHONY: release verify-release
+release: ## Write a release of the tag that is checked out into dist/
+	@test -n "$(TAGGED)" || { echo "make release needs a checkout of a tag vX.Y.Z without changes and other files" >&2; exit 1; }
+	@rm -rf dist bin/linux-*
+	@$(MAKE) --no-print-directory image
+	@helm="$$(tools/build helm)"; cd tools/image && $(SOURCE_DATE) ../progress "collecting the release" $(RUN_TOOL) ./release \
+		-binaries "$(CURDIR)/bin" -image "$(CURDIR)/bin/image" -chart "$(CURDIR)/charts/$(BINARY)" -helm "$$helm" -version '$(VERSION)' \
+		-providers aws,openstack,vsphere -policy "$(CURDIR)/docs/reference/aws-iam.md" -output "$(CURDIR)/dist"
+	@cat dist/SHA256SUMS
+
+verify-release: ## Build a release twice, from two clones, and compare the files; COLD=1 compiles everything twice
+	@tools/reproducible
 
 clean: ## Remove bin/ and dist/
 	rm -rf bin dist
