@@ -1,0 +1,44 @@
+{{/*
+Secret of vsphere.credentials: its name and namespace. It is empty for other providers and if there is none.
+*/}}
+{{- define "multicloud-controller-manager.credentials" -}}
+{{- $namespace := include "multicloud-controller-manager.namespace" . -}}
+{{- with .Values.vsphere.credentials -}}
+{{- if ne $.Values.provider "vsphere" -}}
+{{- else if .existingSecret.name -}}
+{{- toYaml (dict "name" (tpl .existingSecret.name $) "namespace" (default $namespace .existingSecret.namespace)) -}}
+{{- else if .create -}}
+{{- toYaml (dict "name" (printf "%s-credentials" (include "multicloud-controller-manager.fullname" $)) "namespace" $namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Secrets that the process reads from the Kubernetes API, as a list of name and namespace below "items": those of vsphere.credentials
+and of the sections of vsphere.config.
+*/}}
+{{- define "multicloud-controller-manager.secretsRead" -}}
+{{- $found := dict -}}
+{{- with include "multicloud-controller-manager.credentials" . | fromYaml -}}
+{{- $_ := set $found (printf "%s/%s" .namespace .name) . -}}
+{{- end -}}
+{{- if eq .Values.provider "vsphere" -}}
+{{- range $name, $body := .Values.vsphere.config -}}
+{{- if kindIs "map" $body -}}
+{{- range $_, $connection := prepend (values $body) $body -}}
+{{- if kindIs "map" $connection -}}
+{{- if and (get $connection "secret-name") (get $connection "secret-namespace") -}}
+{{- $secret := dict "name" (get $connection "secret-name") "namespace" (get $connection "secret-namespace") -}}
+{{- $_ := set $found (printf "%s/%s" $secret.namespace $secret.name) $secret -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $items := list -}}
+{{- range keys $found | sortAlpha -}}
+{{- $items = append $items (get $found .) -}}
+{{- end -}}
+{{- toYaml (dict "items" $items) -}}
+{{- end -}}
