@@ -14,7 +14,9 @@ TAGGED = $(shell test -z "$$(git status --porcelain 2>&1)" && git describe --tag
 SOURCE_DATE = SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)"
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
-REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md docs/reference/rules.md
+CHART := charts/multicloud-controller-manager
+REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md docs/reference/rules.md \
+	$(CHART)/values.schema.json $(CHART)/README.md
 # Two ways of compiling, so that each dependency is compiled at most twice:
 # what ships, what is shown and what tools/build builds, and whatever checks it.
 RELEASE := env CGO_ENABLED=0 go build -trimpath
@@ -92,8 +94,9 @@ lint: ## Run the linters
 	@$(PROGRESS) "linting" env GOFLAGS="$$(go env GOFLAGS) $(CHECK)" "$$(tools/build --path golangci-lint)" run ./...
 	@lint="$$(tools/build --path golangci-lint)"; cd tools/image && "$$lint" run ./...
 
-generate: ## Write the generated reference pages
+generate: ## Write the generated reference pages, and schema and README of the chart
 	@$(PROGRESS) "writing the reference pages" go run $(CHECK) ./docs/reference/generate
+	@$(PROGRESS) "writing schema and README of the chart" go run $(CHECK) ./charts/generate
 
 verify: generate ## Check that generated files, formatting, go.mod and references are up to date
 	@tools/references
