@@ -28,7 +28,7 @@ another one.
 {{- end -}}
 
 {{- define "multicloud-controller-manager.arguments.controllers" -}}
-- {{ printf "--controllers=%s" (join "," (include "multicloud-controller-manager.controllers" . | fromYaml).items) | quote }}
+- {{ printf "--controllers=%s" (join "," (include "multicloud-controller-manager.controllers" . | fromJson).items) | quote }}
 {{- if .Values.clusterCIDR }}
 - --configure-cloud-routes=true
 - {{ printf "--cluster-cidr=%s" .Values.clusterCIDR | quote }}

@@ -35,7 +35,7 @@ Sections of the provider, as a mapping below "config", with the Secret of vspher
 */}}
 {{- define "multicloud-controller-manager.cloudConfig.sections" -}}
 {{- $config := deepCopy ((get .Values .Values.provider).config | default dict) -}}
-{{- $credentials := include "multicloud-controller-manager.credentials" . | fromYaml -}}
+{{- $credentials := include "multicloud-controller-manager.credentials" . | fromJson -}}
 {{- if $credentials.name -}}
 {{- $name := "Global" -}}
 {{- range $section, $_ := $config -}}
@@ -44,7 +44,7 @@ Sections of the provider, as a mapping below "config", with the Secret of vspher
 {{- $global := get $config $name | default dict -}}
 {{- $_ := set $config $name (merge $global (dict "secret-name" $credentials.name "secret-namespace" $credentials.namespace)) -}}
 {{- end -}}
-{{- toYaml (dict "config" $config) -}}
+{{- toJson (dict "config" $config) -}}
 {{- end -}}
 
 {{/*
@@ -55,7 +55,7 @@ those of the other providers are a line for each item.
 {{- if eq (include "multicloud-controller-manager.cloudConfig.source" .) "inline" -}}
 {{- .Values.cloudConfig.inline -}}
 {{- else -}}
-{{- $sections := include "multicloud-controller-manager.cloudConfig.sections" . | fromYaml -}}
+{{- $sections := include "multicloud-controller-manager.cloudConfig.sections" . | fromJson -}}
 {{- include "multicloud-controller-manager.gcfg.text" (dict
   "config" $sections.config
   "provider" .Values.provider

@@ -6,7 +6,7 @@ The value of --controllers, as a YAML list below "items".
 {{- if and .Values.aws.tagging.enabled (not (has "tagging" $controllers)) -}}
 {{- $controllers = append $controllers "tagging" -}}
 {{- end -}}
-{{- toYaml (dict "items" $controllers) -}}
+{{- toJson (dict "items" $controllers) -}}
 {{- end -}}
 
 {{/*
@@ -20,7 +20,7 @@ minus sign, decides, and then an asterisk. Controllers that the provider does no
   "service" "service-lb-controller"
   "route" "node-route-controller"
   "tagging" "tagging" -}}
-{{- $items := (include "multicloud-controller-manager.controllers" . | fromYaml).items -}}
+{{- $items := (include "multicloud-controller-manager.controllers" . | fromJson).items -}}
 {{- $enabled := dict -}}
 {{- range $short, $canonical := $names -}}
 {{- $state := "" -}}
@@ -45,5 +45,5 @@ minus sign, decides, and then an asterisk. Controllers that the provider does no
 {{- if eq .Values.provider "vsphere" -}}
 {{- $enabled = omit $enabled "service" "route" -}}
 {{- end -}}
-{{- toYaml $enabled -}}
+{{- toJson $enabled -}}
 {{- end -}}

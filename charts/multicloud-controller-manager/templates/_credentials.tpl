@@ -1,16 +1,18 @@
 {{/*
-Secret of vsphere.credentials: its name and namespace. It is empty for other providers and if there is none.
+Secret of vsphere.credentials: its name and namespace. The mapping is empty for other providers and if there is none.
 */}}
 {{- define "multicloud-controller-manager.credentials" -}}
 {{- $namespace := include "multicloud-controller-manager.namespace" . -}}
+{{- $secret := dict -}}
 {{- with .Values.vsphere.credentials -}}
 {{- if ne $.Values.provider "vsphere" -}}
 {{- else if .existingSecret.name -}}
-{{- toYaml (dict "name" (tpl .existingSecret.name $) "namespace" (default $namespace .existingSecret.namespace)) -}}
+{{- $secret = dict "name" (tpl .existingSecret.name $) "namespace" (default $namespace .existingSecret.namespace) -}}
 {{- else if .create -}}
-{{- toYaml (dict "name" (printf "%s-credentials" (include "multicloud-controller-manager.fullname" $)) "namespace" $namespace) -}}
+{{- $secret = dict "name" (printf "%s-credentials" (include "multicloud-controller-manager.fullname" $)) "namespace" $namespace -}}
 {{- end -}}
 {{- end -}}
+{{- toJson $secret -}}
 {{- end -}}
 
 {{/*
@@ -19,7 +21,7 @@ and of the sections of vsphere.config.
 */}}
 {{- define "multicloud-controller-manager.secretsRead" -}}
 {{- $found := dict -}}
-{{- with include "multicloud-controller-manager.credentials" . | fromYaml -}}
+{{- with include "multicloud-controller-manager.credentials" . | fromJson -}}
 {{- $_ := set $found (printf "%s/%s" .namespace .name) . -}}
 {{- end -}}
 {{- if eq .Values.provider "vsphere" -}}
@@ -40,5 +42,5 @@ and of the sections of vsphere.config.
 {{- range keys $found | sortAlpha -}}
 {{- $items = append $items (get $found .) -}}
 {{- end -}}
-{{- toYaml (dict "items" $items) -}}
+{{- toJson (dict "items" $items) -}}
 {{- end -}}

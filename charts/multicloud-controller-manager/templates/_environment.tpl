@@ -39,7 +39,7 @@ Environment variables of the container, as a YAML list below "items". A variable
 {{- $items = append $items . -}}
 {{- end -}}
 {{- end -}}
-{{- toYaml (dict "items" (concat $items .Values.env)) -}}
+{{- toJson (dict "items" (concat $items .Values.env)) -}}
 {{- end -}}
 
 {{/*
@@ -47,11 +47,14 @@ GOMEMLIMIT: 90 % of the memory limit in bytes, so that the garbage collector wor
 empty if there is no limit.
 */}}
 {{- define "multicloud-controller-manager.memoryLimit" -}}
-{{- $limit := dig "limits" "memory" "" (.Values.resources | default dict) | toString -}}
+{{- $limit := dig "limits" "memory" "" (.Values.resources | default dict) -}}
+{{- if kindIs "float64" $limit -}}
+{{- $limit = int64 $limit -}}
+{{- end -}}
 {{- $factors := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
-{{- if regexMatch "^[0-9]+(k|M|G|T|Ki|Mi|Gi|Ti)?$" $limit -}}
-{{- $digits := regexFind "^[0-9]+" $limit -}}
-{{- $factor := get $factors (trimPrefix $digits $limit) -}}
-{{- div (mul (atoi $digits) $factor 9) 10 -}}
+{{- if regexMatch "^[0-9]+(\\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$" (toString $limit) -}}
+{{- $number := regexFind "^[0-9.]+" (toString $limit) -}}
+{{- $factor := get $factors (trimPrefix $number (toString $limit)) -}}
+{{- mulf (float64 $number) $factor 0.9 | floor | int64 -}}
 {{- end -}}
 {{- end -}}

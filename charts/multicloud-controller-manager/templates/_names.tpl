@@ -1,4 +1,6 @@
 {{/*
+Helpers that return a mapping return it as JSON, which keeps every text; a mapping has a list in "items".
+
 Name of the chart, the label app.kubernetes.io/name.
 */}}
 {{- define "multicloud-controller-manager.name" -}}
@@ -57,7 +59,7 @@ Labels of objects.
   "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
   "app.kubernetes.io/version" (.Chart.AppVersion | replace "+" "_" | trunc 63 | trimSuffix "-")
   "app.kubernetes.io/managed-by" .Release.Service -}}
-{{- toYaml (mergeOverwrite (include "multicloud-controller-manager.podLabels" . | fromYaml) $own) -}}
+{{- toJson (mergeOverwrite (include "multicloud-controller-manager.podLabels" . | fromJson) $own) -}}
 {{- end -}}
 
 {{/*
@@ -67,7 +69,7 @@ Labels of Pods. They have no versions, so that a new version of the chart alone 
 {{- $own := dict
   "app.kubernetes.io/component" "cloud-controller-manager"
   "multicloud-ccm.io/provider" .Values.provider -}}
-{{- toYaml (mergeOverwrite (deepCopy (.Values.commonLabels | default dict)) $own (include "multicloud-controller-manager.selectorLabels" . | fromYaml)) -}}
+{{- toJson (mergeOverwrite (deepCopy (.Values.commonLabels | default dict)) $own (include "multicloud-controller-manager.selectorLabels" . | fromYaml)) -}}
 {{- end -}}
 
 {{/*
@@ -80,7 +82,7 @@ name: {{ .name | quote }}
 namespace: {{ . | quote }}
 {{- end }}
 labels:
-  {{- toYaml (mergeOverwrite (include "multicloud-controller-manager.labels" .root | fromYaml) (.labels | default dict)) | nindent 2 }}
+  {{- toYaml (mergeOverwrite (include "multicloud-controller-manager.labels" .root | fromJson) (.labels | default dict)) | nindent 2 }}
 {{- with mergeOverwrite (deepCopy (.root.Values.commonAnnotations | default dict)) (.annotations | default dict) }}
 annotations:
   {{- toYaml . | nindent 2 }}

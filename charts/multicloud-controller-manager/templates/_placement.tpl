@@ -6,11 +6,11 @@ Where the Pods run: node selector, affinity, spread and tolerations.
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.affinity | default (include "multicloud-controller-manager.controlPlaneAffinity" . | fromYaml) }}
+{{- with .Values.affinity | default (include "multicloud-controller-manager.controlPlaneAffinity" . | fromJson) }}
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with include "multicloud-controller-manager.tolerations" . | fromYaml }}
+{{- with include "multicloud-controller-manager.tolerations" . | fromJson }}
 {{- with .items }}
 tolerations:
   {{- toYaml . | nindent 2 }}
@@ -35,19 +35,21 @@ selector finds only a part of them.
 {{- $terms = append $terms (dict "matchExpressions" (list (dict "key" . "operator" "Exists"))) -}}
 {{- end -}}
 {{- if eq $mode "required" -}}
-{{- toYaml (dict "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms))) -}}
+{{- toJson (dict "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms))) -}}
 {{- else if eq $mode "preferred" -}}
 {{- $preferences := list -}}
 {{- range $terms -}}
 {{- $preferences = append $preferences (dict "weight" 100 "preference" .) -}}
 {{- end -}}
-{{- toYaml (dict "nodeAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" $preferences)) -}}
+{{- toJson (dict "nodeAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" $preferences)) -}}
+{{- else -}}
+{}
 {{- end -}}
 {{- end -}}
 
 {{- define "multicloud-controller-manager.tolerations" -}}
 {{- $items := ternary list .Values.tolerations (not (empty .Values.kubeconfig.existingSecret)) -}}
-{{- toYaml (dict "items" (concat ($items | default list) .Values.extraTolerations)) -}}
+{{- toJson (dict "items" (concat ($items | default list) .Values.extraTolerations)) -}}
 {{- end -}}
 
 {{- define "multicloud-controller-manager.topologySpread" -}}

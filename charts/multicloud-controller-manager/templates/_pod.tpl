@@ -4,9 +4,9 @@ Pod template of the workload, the same for a DaemonSet and a Deployment.
 {{- define "multicloud-controller-manager.podTemplate" -}}
 metadata:
   labels:
-    {{- $own := include "multicloud-controller-manager.podLabels" . | fromYaml }}
+    {{- $own := include "multicloud-controller-manager.podLabels" . | fromJson }}
     {{- toYaml (mergeOverwrite (deepCopy (.Values.podLabels | default dict)) $own) | nindent 4 }}
-  {{- with include "multicloud-controller-manager.podAnnotations" . | fromYaml }}
+  {{- with include "multicloud-controller-manager.podAnnotations" . | fromJson }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -47,7 +47,7 @@ What the Pods of the workload and of helm test have in common.
 {{- with .Values.dnsConfig -}}{{- $parts = append $parts (toYaml (dict "dnsConfig" .)) -}}{{- end -}}
 {{- with .Values.hostAliases -}}{{- $parts = append $parts (toYaml (dict "hostAliases" .)) -}}{{- end -}}
 {{- with include "multicloud-controller-manager.placement" . | trim -}}{{- $parts = append $parts . -}}{{- end -}}
-{{- $parts = append $parts (toYaml (dict "volumes" (include "multicloud-controller-manager.files" . | fromYaml).volumes)) -}}
+{{- $parts = append $parts (toYaml (dict "volumes" (include "multicloud-controller-manager.files" . | fromJson).volumes)) -}}
 {{- join "\n" $parts -}}
 {{- end -}}
 
@@ -62,7 +62,7 @@ Generated text is part of the Pod template: new Pods try it before the old ones 
 {{- with .Values.cloudConfig.restartToken -}}
 {{- $_ := set $own "multicloud-ccm.io/restart-token" . -}}
 {{- end -}}
-{{- toYaml (mergeOverwrite (deepCopy (.Values.commonAnnotations | default dict)) .Values.podAnnotations $own) -}}
+{{- toJson (mergeOverwrite (deepCopy (.Values.commonAnnotations | default dict)) (.Values.podAnnotations | default dict) $own) -}}
 {{- end -}}
 
 {{- define "multicloud-controller-manager.container" -}}
@@ -73,7 +73,7 @@ command:
   - /multicloud-controller-manager
 args:
   {{- include "multicloud-controller-manager.arguments" . | nindent 2 }}
-{{- with (include "multicloud-controller-manager.environment" . | fromYaml).items }}
+{{- with (include "multicloud-controller-manager.environment" . | fromJson).items }}
 env:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -107,7 +107,7 @@ securityContext:
 {{- end }}
 terminationMessagePolicy: FallbackToLogsOnError
 volumeMounts:
-  {{- toYaml (include "multicloud-controller-manager.files" . | fromYaml).mounts | nindent 2 }}
+  {{- toYaml (include "multicloud-controller-manager.files" . | fromJson).mounts | nindent 2 }}
 {{- end -}}
 
 {{/*

@@ -22,7 +22,7 @@ A rule. Arguments: group, resources, verbs and names.
 Rules of the ClusterRole: those of our own account, which with accounts of the controllers has only what all of them share.
 */}}
 {{- define "multicloud-controller-manager.clusterRules" -}}
-{{- $enabled := include "multicloud-controller-manager.enabledControllers" . | fromYaml -}}
+{{- $enabled := include "multicloud-controller-manager.enabledControllers" . | fromJson -}}
 {{- if .Values.useServiceAccountCredentials -}}
 {{- $enabled = dict "service" $enabled.service -}}
 {{- end -}}
@@ -62,13 +62,13 @@ Accounts that the process uses with useServiceAccountCredentials, as a YAML list
 of failed logins as node-controller, whatever controllers run.
 */}}
 {{- define "multicloud-controller-manager.accounts" -}}
-{{- $enabled := include "multicloud-controller-manager.enabledControllers" . | fromYaml -}}
+{{- $enabled := include "multicloud-controller-manager.enabledControllers" . | fromJson -}}
 {{- $names := list "node-controller" -}}
 {{- if $enabled.service -}}{{- $names = append $names "service-controller" -}}{{- end -}}
 {{- if $enabled.route -}}{{- $names = append $names "route-controller" -}}{{- end -}}
 {{- if $enabled.tagging -}}{{- $names = append $names "tagging-controller" -}}{{- end -}}
 {{- if eq .Values.provider "vsphere" -}}{{- $names = append $names "vsphere-cloud-controller-manager" -}}{{- end -}}
-{{- toYaml (dict "items" $names) -}}
+{{- toJson (dict "items" $names) -}}
 {{- end -}}
 
 {{/*

@@ -2,28 +2,28 @@
 Files that the process reads, as a mapping with "volumes" and "mounts". The mounts do not depend on the provider.
 */}}
 {{- define "multicloud-controller-manager.files" -}}
-{{- $volumes := list (include "multicloud-controller-manager.cloudConfig.volume" . | fromYaml) -}}
+{{- $volumes := list (include "multicloud-controller-manager.cloudConfig.volume" . | fromJson) -}}
 {{- $mounts := list (dict "name" "cloud-config" "mountPath" .Values.cloudConfig.mountPath "readOnly" true) -}}
 {{- with .Values.caBundle -}}
 {{- if or .secret .configMap -}}
-{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-ca" "kind" (ternary "Secret" "ConfigMap" (not (empty .secret))) "name" (default .configMap .secret) "items" (dict .key "ca.crt")) | fromYaml) -}}
+{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-ca" "kind" (ternary "Secret" "ConfigMap" (not (empty .secret))) "name" (default .configMap .secret) "items" (dict .key "ca.crt")) | fromJson) -}}
 {{- $mounts = append $mounts (dict "name" "cloud-ca" "mountPath" "/etc/cloud-ca" "readOnly" true) -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.kubeconfig -}}
 {{- if .existingSecret -}}
-{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-kubeconfig" "kind" "Secret" "name" .existingSecret "items" (dict .key "kubeconfig")) | fromYaml) -}}
+{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-kubeconfig" "kind" "Secret" "name" .existingSecret "items" (dict .key "kubeconfig")) | fromJson) -}}
 {{- $mounts = append $mounts (dict "name" "cloud-kubeconfig" "mountPath" "/etc/cloud-kubeconfig" "readOnly" true) -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.tls.existingSecret -}}
-{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-tls" "kind" "Secret" "name" . "items" (dict "tls.crt" "tls.crt" "tls.key" "tls.key")) | fromYaml) -}}
+{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-tls" "kind" "Secret" "name" . "items" (dict "tls.crt" "tls.crt" "tls.key" "tls.key")) | fromJson) -}}
 {{- $mounts = append $mounts (dict "name" "cloud-tls" "mountPath" "/etc/cloud-tls" "readOnly" true) -}}
 {{- end -}}
 {{- with .Values.aws.credentials -}}
 {{- if .existingSecret -}}
 {{- /* Clusters of other clouds do not have the Secret. */ -}}
-{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-aws" "kind" "Secret" "name" (tpl .existingSecret $) "items" (dict .key "credentials") "optional" (ne $.Values.provider "aws")) | fromYaml) -}}
+{{- $volumes = append $volumes (include "multicloud-controller-manager.fileVolume" (dict "volume" "cloud-aws" "kind" "Secret" "name" (tpl .existingSecret $) "items" (dict .key "credentials") "optional" (ne $.Values.provider "aws")) | fromJson) -}}
 {{- $mounts = append $mounts (dict "name" "cloud-aws" "mountPath" "/etc/cloud-aws" "readOnly" true) -}}
 {{- end -}}
 {{- end -}}
@@ -34,7 +34,7 @@ Files that the process reads, as a mapping with "volumes" and "mounts". The moun
 {{- $mounts = append $mounts (dict "name" "cloud-aws-token" "mountPath" "/etc/cloud-aws-token" "readOnly" true) -}}
 {{- end -}}
 {{- end -}}
-{{- toYaml (dict "volumes" (concat $volumes .Values.extraVolumes) "mounts" (concat $mounts .Values.extraVolumeMounts)) -}}
+{{- toJson (dict "volumes" (concat $volumes .Values.extraVolumes) "mounts" (concat $mounts .Values.extraVolumeMounts)) -}}
 {{- end -}}
 
 {{/*
@@ -51,8 +51,8 @@ decimal number, lets the group read, which is that of the security context.
 {{- $_ := set $source "optional" true -}}
 {{- end -}}
 {{- if eq .kind "Secret" -}}
-{{- toYaml (dict "name" .volume "secret" (set $source "secretName" .name)) -}}
+{{- toJson (dict "name" .volume "secret" (set $source "secretName" .name)) -}}
 {{- else -}}
-{{- toYaml (dict "name" .volume "configMap" (set $source "name" .name)) -}}
+{{- toJson (dict "name" .volume "configMap" (set $source "name" .name)) -}}
 {{- end -}}
 {{- end -}}
