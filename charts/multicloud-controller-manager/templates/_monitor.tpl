@@ -17,7 +17,7 @@ spec:
   {{ .endpoints }}:
     - port: https
       path: /metrics
-      scheme: {{ .scheme }}
+      scheme: https
       {{- with .values.interval }}
       interval: {{ . }}
       {{- end }}
