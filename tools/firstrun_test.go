@@ -127,20 +127,44 @@ func module(t *testing.T, path string) map[string]string {
 	return versions
 }
 
-// TestSharedVersions proves that kube-apiserver and the product are built from
-// the same versions of what both import, so that each package is compiled once.
+// TestSharedVersions proves that what is built of the same modules as the
+// product is built of the same versions, so that each package is compiled once.
+// Of what Helm shares, only the Kubernetes modules are large.
 func TestSharedVersions(t *testing.T) {
 	t.Parallel()
-	product, shared := module(t, "../go.mod"), 0
-	for path, version := range module(t, "kubernetes/go.mod") {
-		if want, ok := product[path]; ok {
+	product := module(t, "../go.mod")
+	for tool, prefix := range map[string]string{"kubernetes": "", "helm": "k8s.io/", "helm4": "k8s.io/"} {
+		shared := 0
+		for path, version := range module(t, tool+"/go.mod") {
+			want, ok := product[path]
+			if !ok || !strings.HasPrefix(path, prefix) {
+				continue
+			}
 			shared++
 			if version != want {
-				t.Errorf("tools/kubernetes/go.mod requires %s %s, go.mod %s", path, version, want)
+				t.Errorf("tools/%s/go.mod requires %s %s, go.mod %s", tool, path, version, want)
 			}
 		}
+		if shared == 0 {
+			t.Errorf("tools/%s/go.mod has no module in common with go.mod", tool)
+		}
 	}
-	if shared == 0 {
-		t.Error("no module in common")
+}
+
+// TestHelmVersion proves that Helm is built with its version.
+func TestHelmVersion(t *testing.T) {
+	t.Parallel()
+	for tool, module := range map[string]string{"helm": "helm.sh/helm/v3", "helm4": "helm.sh/helm/v4"} {
+		cache := t.TempDir()
+		if got := run(t, []string{"XDG_CACHE_HOME=" + cache}, goodGo, tool); got.code != 0 {
+			t.Fatalf("building %s: %+v", tool, got)
+		}
+		command, err := os.ReadFile(onlyFile(t, cache, tool))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "-X " + module + "/internal/version.version=v"; !strings.Contains(string(command), want) {
+			t.Errorf("the build of %s lacks %q:\n%s", tool, want, command)
+		}
 	}
 }
