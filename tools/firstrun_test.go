@@ -151,10 +151,16 @@ func TestSharedVersions(t *testing.T) {
 	}
 }
 
-// TestHelmVersion proves that Helm is built with its version.
+// TestHelmVersion proves that Helm is built with its version, and Helm 3 with that of
+// Kubernetes, which it checks charts for.
 func TestHelmVersion(t *testing.T) {
 	t.Parallel()
-	for tool, module := range map[string]string{"helm": "helm.sh/helm/v3", "helm4": "helm.sh/helm/v4"} {
+	kubernetes := "k8sVersionMinor=" + strings.TrimPrefix(minor(t), "1.") + " "
+	for tool, wants := range map[string][]string{
+		"helm":          {"-X helm.sh/helm/v3/internal/version.version=v3.", "helm/v3/pkg/chartutil." + kubernetes, "helm/v3/pkg/lint/rules." + kubernetes},
+		"helm4":         {"-X helm.sh/helm/v4/internal/version.version=v4."},
+		"helm-unittest": {"helm/v3/pkg/chartutil." + kubernetes},
+	} {
 		cache := t.TempDir()
 		if got := run(t, []string{"XDG_CACHE_HOME=" + cache}, goodGo, tool); got.code != 0 {
 			t.Fatalf("building %s: %+v", tool, got)
@@ -163,8 +169,10 @@ func TestHelmVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "-X " + module + "/internal/version.version=v"; !strings.Contains(string(command), want) {
-			t.Errorf("the build of %s lacks %q:\n%s", tool, want, command)
+		for _, want := range wants {
+			if !strings.Contains(string(command), want) {
+				t.Errorf("the build of %s lacks %q:\n%s", tool, want, command)
+			}
 		}
 	}
 }
