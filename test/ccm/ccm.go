@@ -56,26 +56,34 @@ type CCM struct {
 // Locate finds a built binary, given its path below the top of the repository.
 // The error describes how to build it.
 func Locate(path string) (string, error) {
-	dir, err := os.Getwd()
+	top, err := Top()
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", path, err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", fmt.Errorf("find %s: not below a Go module", path)
-		}
-		dir = parent
-	}
-	binary := filepath.Join(dir, path)
+	binary := filepath.Join(top, path)
 	if _, err := os.Stat(binary); err != nil {
 		return "", fmt.Errorf("%s is not built, run: make %s", path, path)
 	}
 
 	return binary, nil
+}
+
+// Top returns the top of the repository that the working directory is in.
+func Top() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("not below a Go module")
+		}
+		dir = parent
+	}
 }
 
 // Start starts the binary and returns at once.

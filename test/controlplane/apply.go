@@ -40,7 +40,7 @@ func (cp *ControlPlane) ApplyFile(ctx context.Context, path string) error {
 // go to default. The whole manifest is read before the first object is applied;
 // fields that the API server does not know are errors.
 func (cp *ControlPlane) Apply(ctx context.Context, manifest []byte) error {
-	objects, err := parse(manifest)
+	objects, err := Parse(manifest)
 	if err != nil {
 		return fmt.Errorf("read manifest: %w", err)
 	}
@@ -74,9 +74,9 @@ func newMapper(cp *ControlPlane) (meta.RESTMapper, error) {
 	return restmapper.NewDiscoveryRESTMapper(groups), nil
 }
 
-// parse splits a manifest into its objects. Documents that hold nothing but
+// Parse splits a YAML manifest into its objects, in order. Documents that hold nothing but
 // comments are left out.
-func parse(manifest []byte) ([]*unstructured.Unstructured, error) {
+func Parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
 	for number := 1; ; number++ {
