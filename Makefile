@@ -41,7 +41,7 @@ export KEEP
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
+.PHONY: help build test test-chart helm manifests exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,12 +58,15 @@ bin/e2e/$(BINARY): FORCE
 tools: ## Build kube-apiserver and etcd, once per machine
 	@tools/build $(THEN) kube-apiserver etcd >/dev/null
 
+helm: # Build both releases of Helm, once per machine
+	@tools/build helm helm4 >/dev/null
+
 # Tests make much garbage; the processor is scarcer than memory.
 test: export GOGC ?= 400
-test: tools bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included
+test: tools helm bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included; those of the chart alone are in test-chart
 	@tools/build gotestsum >/dev/null
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
-	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) $(TEST) -p "$(AT_ONCE)" $(FIRST) ./...
+	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json -- $(CHECK) $(TEST) -p "$(AT_ONCE)" $(FIRST) $$(go list ./... | grep -v /test/chart$$)
 	@$(MAKE) --no-print-directory -j2 exhaustive-aws exhaustive-openstack
 	cd tools/image && go test $(CHECK) $(TEST) ./...
 	@echo 'The slowest tests of the run with the race detector:'
@@ -75,10 +78,18 @@ exhaustive-aws: # Every crash, the cost of many load balancers and all kinds of 
 exhaustive-openstack: # A tenth of the schedules of faults, crashes, costs and all kinds of load balancers
 	@$(PROGRESS) "exploring OpenStack without the race detector" $(call exhaustive,openstack,^TestSchedules|^TestLossOfHalf|^TestCrash|^TestCost|^TestBusyCloud|^TestConformanceLoadBalancers) -short
 
-e2e: tools bin/e2e/$(BINARY) ## Run only the end-to-end tests
+test-chart: helm bin/kubeconform ## Test the Helm chart and the examples without a cluster
+	@tools/build helm-unittest kubectl >/dev/null
+	@cd tools/kubeconform && env CGO_ENABLED=0 go test -trimpath $(TEST) .
+	go test $(CHECK) $(TEST) ./test/chart
+
+bin/kubeconform: FORCE
+	@cd tools/kubeconform && ../progress "building kubeconform" $(RELEASE) -o "$(CURDIR)/$@" .
+
+e2e: tools helm bin/e2e/$(BINARY) ## Run only the end-to-end tests
 	go test $(CHECK) -timeout 30m -count=1 -v ./test/e2e/...
 
-e2e-openstack: tools bin/e2e/$(BINARY) ## Run tests on real OpenStack services; OPENSTACK_DIR=<directory> has their cloud.conf
+e2e-openstack: tools helm bin/e2e/$(BINARY) ## Run tests on real OpenStack services; OPENSTACK_DIR=<directory> has their cloud.conf
 	@test -f "$(OPENSTACK_DIR)/cloud.conf" || { echo "OPENSTACK_DIR must be a directory with the cloud.conf of a project that has the servers node-1 to node-63" >&2; exit 1; }
 	$(SERVICES) -run '^TestServices' ./providers/openstack
 	$(SERVICES) -run '^TestOpenStackServices' ./test/e2e
@@ -145,6 +156,18 @@ release: ## Write a release of the tag that is checked out into dist/
 
 verify-release: ## Build a release twice, from two clones, and compare the files; COLD=1 compiles everything twice
 	@tools/reproducible
+
+# Without VALUES, all settings of the cloud are in a Secret cloud-config with the key cloud.conf,
+# which need not be there for AWS.
+VALUES ?=
+MANIFESTS ?= bin/manifests
+manifests: helm ## Render the chart of PROVIDER into bin/manifests, for those without Helm; VALUES=<file> has its values
+	@mkdir -p $(MANIFESTS)
+	@"$$(tools/build --path helm4)" template $(BINARY) $(CHART) --namespace kube-system --skip-tests --set provider=$(PROVIDER) \
+		$(if $(VALUES),--values '$(VALUES)',$(if $(filter-out aws,$(PROVIDER)),--set cloudConfig.existingSecret.name=cloud-config)) \
+		>$(MANIFESTS)/$(PROVIDER).yaml.new
+	@mv $(MANIFESTS)/$(PROVIDER).yaml.new $(MANIFESTS)/$(PROVIDER).yaml
+	@echo "$(MANIFESTS)/$(PROVIDER).yaml"
 
 clean: ## Remove bin/ and dist/
 	rm -rf bin dist

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 )
@@ -66,6 +67,9 @@ func (r Release) Template(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := noted(); err != nil {
+		return nil, err
+	}
 	name, namespace := r.Name, r.Namespace
 	if name == "" {
 		name = ccm.Name
@@ -89,6 +93,17 @@ func (r Release) Template(ctx context.Context) ([]byte, error) {
 
 	return Run(ctx, r.Program, r.Values, args...)
 }
+
+// noted makes the go command run a test again when the chart has changed: it notes the
+// directories that a test lists, not what a program of the test reads.
+var noted = sync.OnceValue(func() error {
+	top, err := ccm.Top()
+	if err != nil {
+		return err
+	}
+
+	return filepath.WalkDir(filepath.Join(top, Chart), func(_ string, _ os.DirEntry, err error) error { return err })
+})
 
 // Run runs a program that tools/build builds, without any settings of the user, and
 // returns its output. The error has what it writes about it.

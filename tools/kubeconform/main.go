@@ -1,5 +1,6 @@
 // Command kubeconform checks manifests against the schemas of each Kubernetes minor
-// version that is supported, and of the resources of the Prometheus operator.
+// version that is supported, and of the custom resources of the Prometheus operator,
+// Argo CD and Flux.
 //
 //	kubeconform FILE...
 //

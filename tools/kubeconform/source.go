@@ -17,9 +17,16 @@ import (
 const (
 	kubernetesModule = "k8s.io/kubernetes"
 	openAPIFile      = "api/openapi-spec/swagger.json"
-	operatorModule   = "github.com/prometheus-operator/prometheus-operator"
-	resourceFiles    = "example/prometheus-operator-crd/*.yaml"
 )
+
+// resourceFiles are the CustomResourceDefinitions in modules: of the Prometheus operator
+// for the chart, of Argo CD and Flux for the examples.
+var resourceFiles = map[string]string{
+	"github.com/prometheus-operator/prometheus-operator": "example/prometheus-operator-crd/*.yaml",
+	"github.com/argoproj/argo-cd/v3":                     "manifests/crds/application-crd.yaml",
+	"github.com/fluxcd/helm-controller":                  "config/crd/bases/*.yaml",
+	"github.com/fluxcd/source-controller":                "config/crd/bases/*.yaml",
+}
 
 // What the schemas depend on, besides the modules themselves.
 var (
@@ -45,7 +52,7 @@ func schemaFolders(ctx context.Context) ([]schemaFolder, error) {
 		}
 		cache = filepath.Join(home, ".cache") // on every operating system, as tools/build
 	}
-	sum := sha256.Sum256([]byte(modules + converter))
+	sum := sha256.Sum256([]byte(modules + converter + fmt.Sprint(resourceFiles)))
 	parent := filepath.Join(cache, "multicloud-ccm", "schemas-"+hex.EncodeToString(sum[:6]))
 	var folders []schemaFolder
 	for _, version := range versions(kubernetesModule) {
@@ -116,17 +123,21 @@ func (f schemaFolder) fill(ctx context.Context) error {
 	return err
 }
 
-// customResources returns the CustomResourceDefinitions of the Prometheus operator.
+// customResources returns all CustomResourceDefinitions.
 func customResources(ctx context.Context) ([][]byte, error) {
 	var resources [][]byte
-	for _, version := range versions(operatorModule) {
-		folder, err := download(ctx, operatorModule, version)
+	for module, files := range resourceFiles {
+		pinned := versions(module)
+		if len(pinned) != 1 {
+			return nil, fmt.Errorf("modules.txt has %d versions of %s, want one", len(pinned), module)
+		}
+		folder, err := download(ctx, module, pinned[0])
 		if err != nil {
 			return nil, err
 		}
-		paths, err := filepath.Glob(filepath.Join(folder, resourceFiles))
+		paths, err := filepath.Glob(filepath.Join(folder, files))
 		if err != nil || len(paths) == 0 {
-			return nil, errors.Join(err, fmt.Errorf("%s %s has no %s", operatorModule, version, resourceFiles))
+			return nil, errors.Join(err, fmt.Errorf("%s %s has no %s", module, pinned[0], files))
 		}
 		for _, path := range paths {
 			resource, err := os.ReadFile(path)
