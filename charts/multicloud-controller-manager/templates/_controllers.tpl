@@ -11,9 +11,9 @@ The value of --controllers, as a YAML list below "items".
 
 {{/*
 Controllers that run, as a mapping of their short names to true: the first item of the list that is the name, with or without a
-minus sign, decides, and then an asterisk. Controllers that the provider does not have are left out.
+minus sign, decides, and then an asterisk.
 */}}
-{{- define "multicloud-controller-manager.enabledControllers" -}}
+{{- define "multicloud-controller-manager.startedControllers" -}}
 {{- $names := dict
   "cloud-node" "cloud-node-controller"
   "cloud-node-lifecycle" "cloud-node-lifecycle-controller"
@@ -39,6 +39,14 @@ minus sign, decides, and then an asterisk. Controllers that the provider does no
 {{- if not .Values.clusterCIDR -}}
 {{- $enabled = omit $enabled "route" -}}
 {{- end -}}
+{{- toJson $enabled -}}
+{{- end -}}
+
+{{/*
+The same without controllers that the provider does not have: they end at once, and need no permissions.
+*/}}
+{{- define "multicloud-controller-manager.enabledControllers" -}}
+{{- $enabled := include "multicloud-controller-manager.startedControllers" . | fromJson -}}
 {{- if ne .Values.provider "aws" -}}
 {{- $enabled = omit $enabled "tagging" -}}
 {{- end -}}
