@@ -103,7 +103,7 @@ soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages o
 lint: ## Run the linters
 	@tools/build golangci-lint >/dev/null
 	@$(PROGRESS) "linting" env GOFLAGS="$$(go env GOFLAGS) $(CHECK)" "$$(tools/build --path golangci-lint)" run ./...
-	@lint="$$(tools/build --path golangci-lint)"; cd tools/image && "$$lint" run ./...
+	@lint="$$(tools/build --path golangci-lint)"; for module in image kubeconform; do (cd "tools/$$module" && "$$lint" run ./...); done
 
 generate: ## Write the generated reference pages, and schema and README of the chart
 	@$(PROGRESS) "writing the reference pages" go run $(CHECK) ./docs/reference/generate
@@ -112,7 +112,7 @@ generate: ## Write the generated reference pages, and schema and README of the c
 verify: generate ## Check that generated files, formatting, go.mod and references are up to date
 	@tools/references
 	@go mod tidy -diff
-	@cd tools/image && go mod tidy -diff
+	@for module in image kubeconform; do (cd "tools/$$module" && go mod tidy -diff); done
 	@"$$(tools/build golangci-lint)" fmt --diff ./...
 	@stale=$$(git status --porcelain -- $(REFERENCE)); if [ -n "$$stale" ]; then \
 		git --no-pager diff HEAD -- $(REFERENCE); \

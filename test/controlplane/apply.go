@@ -40,6 +40,17 @@ func (cp *ControlPlane) ApplyFile(ctx context.Context, path string) error {
 // go to default. The whole manifest is read before the first object is applied;
 // fields that the API server does not know are errors.
 func (cp *ControlPlane) Apply(ctx context.Context, manifest []byte) error {
+	return cp.apply(ctx, manifest, metav1.PatchOptions{})
+}
+
+// DryRun is like Apply, and nothing is stored: validation and admission are those of
+// the API server. The namespaces of objects must be there.
+func (cp *ControlPlane) DryRun(ctx context.Context, manifest []byte) error {
+	return cp.apply(ctx, manifest, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+}
+
+func (cp *ControlPlane) apply(ctx context.Context, manifest []byte, options metav1.PatchOptions) error {
+	options.FieldManager, options.Force, options.FieldValidation = fieldManager, new(true), metav1.FieldValidationStrict
 	objects, err := Parse(manifest)
 	if err != nil {
 		return fmt.Errorf("read manifest: %w", err)
@@ -53,7 +64,11 @@ func (cp *ControlPlane) Apply(ctx context.Context, manifest []byte) error {
 		return fmt.Errorf("make dynamic client: %w", err)
 	}
 	for _, object := range objects {
-		if err := applyObject(ctx, client, mapper, object); err != nil {
+		resource, err := resourceOf(client, mapper, object)
+		if err == nil {
+			err = patch(ctx, resource, object, options)
+		}
+		if err != nil {
 			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
@@ -102,25 +117,29 @@ func Parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-func applyObject(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, object *unstructured.Unstructured) error {
+func resourceOf(client dynamic.Interface, mapper meta.RESTMapper, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	kind := object.GroupVersionKind()
 	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	resource := client.Resource(mapping.Resource)
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return resource, nil
+	}
+	namespace := object.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+
+	return resource.Namespace(namespace), nil
+}
+
+func patch(ctx context.Context, resource dynamic.ResourceInterface, object *unstructured.Unstructured, options metav1.PatchOptions) error {
 	content, err := object.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	var resource dynamic.ResourceInterface = client.Resource(mapping.Resource)
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		namespace := object.GetNamespace()
-		if namespace == "" {
-			namespace = metav1.NamespaceDefault
-		}
-		resource = client.Resource(mapping.Resource).Namespace(namespace)
-	}
-	options := metav1.PatchOptions{FieldManager: fieldManager, Force: new(true), FieldValidation: metav1.FieldValidationStrict}
 	_, err = resource.Patch(ctx, object.GetName(), types.ApplyPatchType, content, options)
 
 	return err

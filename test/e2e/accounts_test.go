@@ -16,9 +16,6 @@ import (
 func TestUntaggedCloudWithAccounts(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	if err := c.ApplyFile(t.Context(), "rbac-accounts.yaml"); err != nil {
-		t.Fatal(err)
-	}
 	r := c.startRegion(t)
 	nodes := r.add(3)
 	for _, id := range ids(nodes) {

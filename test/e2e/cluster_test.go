@@ -26,12 +26,16 @@ const (
 	leaseName       = "cloud-controller-manager"
 )
 
-// cluster is a control plane with the ServiceAccount of rbac.yaml (FW-START-8).
+// cluster is a control plane with the ServiceAccount of the chart (FW-START-8).
 type cluster struct {
 	*controlplane.ControlPlane
 
 	// kubeconfig is the ServiceAccount's.
 	kubeconfig string
+	// granted are the permissions that the ServiceAccount has.
+	granted rights
+	// secret is the Secret in secretNamespace that it may read, if it is not empty.
+	secret string
 	// environment has the variables of processes, as NAME=value.
 	environment []string
 	// changed reports whether the test did what the next one would notice.
@@ -44,12 +48,6 @@ func (c *cluster) Apply(ctx context.Context, manifest []byte) error {
 	c.changed = true
 
 	return c.ControlPlane.Apply(ctx, manifest)
-}
-
-func (c *cluster) ApplyFile(ctx context.Context, path string) error {
-	c.changed = true
-
-	return c.ControlPlane.ApplyFile(ctx, path)
 }
 
 func (c *cluster) PauseAPIServer() error {
@@ -77,18 +75,16 @@ func startCluster(t *testing.T) *cluster {
 
 // newCluster runs a control plane. It stores objects as JSON, which age can
 // read.
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
 	cp, err := controlplane.Start(t.Context(), controlplane.Options{
-		ExtraAPIServerArgs: []string{"--storage-media-type=application/json"},
+		ExtraAPIServerArgs: append([]string{"--storage-media-type=application/json"}, args...),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &cluster{ControlPlane: cp}
-	if err = cp.ApplyFile(t.Context(), "rbac.yaml"); err == nil {
-		c.kubeconfig, err = c.ServiceAccountKubeconfig(t.Context(), systemNamespace, account)
-	}
+	c.kubeconfig, err = c.ServiceAccountKubeconfig(t.Context(), systemNamespace, account)
 	if err != nil {
 		ctx, cancel := ending()
 		defer cancel()
@@ -96,6 +92,15 @@ func newCluster(t *testing.T) *cluster {
 	}
 
 	return c
+}
+
+// makeNamespace makes a namespace with labels, each written as a line of YAML.
+func (c *cluster) makeNamespace(t *testing.T, name string, labels ...string) {
+	t.Helper()
+	manifest := "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: " + name + "\n  labels: {" + strings.Join(labels, ", ") + "}\n"
+	if err := c.Apply(t.Context(), []byte(manifest)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // join registers nodes the way their kubelets would.

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
@@ -72,14 +70,8 @@ func startFleet(t *testing.T) *fleet {
 	machines := r.add(4)
 	f := &fleet{cluster: c, region: r, on: machines[0], off: machines[1], ended: machines[2], forgotten: machines[3]}
 	c.joinAll(t, machines)
-	for i, name := range names(machines) {
-		cidr := fmt.Sprintf("10.244.%d.0/24", i+1)
-		patch := fmt.Appendf(nil, `{"spec":{"podCIDR":%q,"podCIDRs":[%q]}}`, cidr, cidr)
-		if _, err := c.Client().CoreV1().Nodes().Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f.manager = c.run(t, writeConfig(t, awsConfig), "--configure-cloud-routes", "--cluster-cidr=10.244.0.0/16")
+	c.setRanges(t, names(machines)...)
+	f.manager = c.run(t, writeConfig(t, awsConfig), withRoutes...)
 	c.awaitInitialized(t, f.all()...)
 
 	return f
@@ -91,16 +83,8 @@ func (f *fleet) testRoutes(t *testing.T) {
 		if f.SourceDestCheck(f.Interfaces(m.id)[0]) {
 			t.Errorf("AWS-ROUTE-5: %s drops what is not for itself", m.id)
 		}
-		f.awaitNode(t, m.name, "to have its network", func(node *v1.Node) error {
-			for _, condition := range node.Status.Conditions {
-				if condition.Type == v1.NodeNetworkUnavailable && condition.Reason == "RouteCreated" {
-					return nil
-				}
-			}
-
-			return fmt.Errorf("its conditions are %+v", node.Status.Conditions)
-		})
 	}
+	f.awaitRouted(t, f.all()...)
 }
 
 func (f *fleet) testStopped(t *testing.T) {

@@ -77,7 +77,8 @@ type manager struct {
 	checked bool
 }
 
-// launch starts the binary as the ServiceAccount. What the test does not end
+// launch starts the binary as the ServiceAccount, with the permissions that the chart has
+// for it. What the test does not end
 // itself is stopped with it and has to exit with 0.
 func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string) *manager {
 	t.Helper()
@@ -85,6 +86,7 @@ func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.grant(t, c.rightsOf(cloudConfig, args))
 	process, err := ccm.Start(ccm.Options{
 		Binary: binary, Dir: t.TempDir(), Name: name, Kubeconfig: c.kubeconfig, CloudConfig: cloudConfig,
 		Env:  append([]string{raceOptions, gcOptions}, c.environment...),

@@ -50,7 +50,7 @@ func (p *pool) put(c *cluster, failed bool) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.idle = append(p.idle, &cluster{ControlPlane: c.ControlPlane, kubeconfig: c.kubeconfig})
+	p.idle = append(p.idle, &cluster{ControlPlane: c.ControlPlane, kubeconfig: c.kubeconfig, granted: c.granted})
 
 	return nil
 }

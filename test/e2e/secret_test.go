@@ -56,9 +56,8 @@ const (
 func newCredentialStore(t *testing.T) *credentialStore {
 	t.Helper()
 	v := &credentialStore{cluster: startCluster(t), directory: t.TempDir(), secrets: map[string]string{}}
-	if err := v.ApplyFile(t.Context(), "rbac-secret.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	v.makeNamespace(t, secretNamespace)
+	v.secret = secretName
 	var specs []vsphere.VCenterSpec
 	for i, name := range []string{inline, inSecret, inFiles, byManager, byKey, refused} {
 		spec := smallVCenter(name, "vm-"+name)

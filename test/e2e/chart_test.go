@@ -1,0 +1,185 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+	"github.com/multicloud-ccm/multicloud-ccm/test/helm"
+)
+
+// operator is the module with the CustomResourceDefinitions of the monitors.
+const operator = "github.com/prometheus-operator/prometheus-operator"
+
+// installMonitoring makes the kinds of the Prometheus operator that the chart uses, in
+// the version whose schemas the tests of the chart have.
+func (c *cluster) installMonitoring(t *testing.T) {
+	t.Helper()
+	top, err := ccm.Top()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadFile(filepath.Join(top, "tools", "kubeconform", "modules.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(list), operator+" ")
+	version, _, _ := strings.Cut(rest, "\n")
+	command := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", operator+"@"+version)
+	command.Dir = t.TempDir()
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("download %s %s: %v:\n%s", operator, version, err, output)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(output, &module); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"servicemonitors", "podmonitors", "prometheusrules"} {
+		path := filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
+		c.changed = true
+		if err := c.ApplyFile(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// valuesFiles are the values files of the chart for tests.
+func valuesFiles(t *testing.T) []string {
+	t.Helper()
+	top, err := ccm.Top()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(top, helm.Chart, "ci", "*-values.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("values files: %q, %v", files, err)
+	}
+
+	return files
+}
+
+// The API server takes every object of every values file, and the objects have no field
+// that it does not have.
+func TestChartDryRun(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	c.installMonitoring(t)
+	there := map[string]bool{"": true, systemNamespace: true}
+	for _, file := range valuesFiles(t) {
+		manifest, err := helm.Release{Program: helm.Four, Files: []string{file}}.Template(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := controlplane.Parse(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			if namespace := object.GetNamespace(); !there[namespace] {
+				c.makeNamespace(t, namespace)
+				there[namespace] = true
+			}
+			if object.GetKind() == "ServiceAccount" { // Pods need theirs
+				if _, err := c.ServiceAccountKubeconfig(t.Context(), object.GetNamespace(), object.GetName()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		await(t, filepath.Base(file)+" to be valid", func(ctx context.Context) error {
+			err := c.DryRun(ctx, manifest)
+			if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) { // kinds and namespaces take a moment
+				return permanentError{err}
+			}
+
+			return err
+		})
+	}
+}
+
+// Without the network of the host, the Pods meet the strictest standard of Pod Security,
+// whatever the provider; with it they are privileged.
+func TestChartPodSecurity(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	for _, level := range []string{"restricted", "baseline", "privileged"} {
+		c.makeNamespace(t, level, "pod-security.kubernetes.io/enforce: "+level)
+		if _, err := c.ServiceAccountKubeconfig(t.Context(), level, account); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := map[string]struct {
+		reason    string
+		set       []string
+		namespace string
+		refused   string
+	}{
+		"DaemonSet":   {reason: "no field asks for more", set: []string{"hostNetwork=false"}, namespace: "restricted"},
+		"Deployment":  {reason: "no field asks for more", set: []string{"hostNetwork=false", "kind=Deployment"}, namespace: "restricted"},
+		"Metrics":     {reason: "no port of the host is used", set: []string{"hostNetwork=false", "metrics.enabled=true"}, namespace: "restricted"},
+		"HostNetwork": {reason: "the documentation has it", namespace: "baseline", refused: "hostNetwork"},
+		"Privileged":  {reason: "the documentation has it", namespace: "privileged"},
+	}
+	for _, provider := range []string{"aws", "openstack", "vsphere"} {
+		for name, tc := range cases {
+			t.Run(provider+name, func(t *testing.T) {
+				set := append([]string{"provider=" + provider, "cloudConfig.existingSecret.name=cloud-config"}, tc.set...)
+				manifest, err := helm.Release{Program: helm.Four, Namespace: tc.namespace, Set: set}.Template(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, pod := range podsOf(t, manifest) {
+					_, err := c.Client().CoreV1().Pods(tc.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+					host := tc.refused != "" && pod.Spec.HostNetwork
+					if host != apierrors.IsForbidden(err) || host && !strings.Contains(err.Error(), tc.refused) || !host && err != nil {
+						t.Errorf("%s: Pod %s in namespace %s: %v", tc.reason, pod.Name, tc.namespace, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// podsOf returns the Pods of a manifest: those of the workload, as its controller makes
+// them, and that of the test.
+func podsOf(t *testing.T, manifest []byte) []*v1.Pod {
+	t.Helper()
+	objects, err := controlplane.Parse(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pods []*v1.Pod
+	for _, object := range objects {
+		content := object.Object
+		switch object.GetKind() {
+		case "DaemonSet", "Deployment":
+			content = content["spec"].(map[string]any)["template"].(map[string]any)
+		case "Pod":
+		default:
+			continue
+		}
+		pod := &v1.Pod{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, pod); err != nil {
+			t.Fatal(err)
+		}
+		pod.Name = object.GetName()
+		pods = append(pods, pod)
+	}
+	if len(pods) != 2 {
+		t.Fatalf("there are %d Pods, want that of the workload and that of the test", len(pods))
+	}
+
+	return pods
+}
