@@ -27,12 +27,12 @@ const Chart = "charts/multicloud-controller-manager"
 
 // Locate returns the path of a program that tools/build builds. The error names the
 // command that builds it.
-func Locate(program string) (string, error) {
+func Locate(ctx context.Context, program string) (string, error) {
 	top, err := ccm.Top()
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", program, err)
 	}
-	output, err := exec.Command(filepath.Join(top, "tools", "build"), "--path", program).Output()
+	output, err := exec.CommandContext(ctx, filepath.Join(top, "tools", "build"), "--path", program).Output()
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", program, err)
 	}
@@ -108,7 +108,7 @@ var noted = sync.OnceValue(func() error {
 // Run runs a program that tools/build builds, without any settings of the user, and
 // returns its output. The error has what it writes about it.
 func Run(ctx context.Context, program, stdin string, args ...string) ([]byte, error) {
-	path, err := Locate(program)
+	path, err := Locate(ctx, program)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -167,9 +168,7 @@ func withDefinitions(root schema, definitions map[string]schema) schema {
 
 		return whole
 	}
-	for key, value := range root {
-		whole[key] = value
-	}
+	maps.Copy(whole, root)
 
 	return whole
 }
