@@ -14,10 +14,7 @@ import (
 	"strings"
 )
 
-const (
-	kubernetesModule = "k8s.io/kubernetes"
-	openAPIFile      = "api/openapi-spec/swagger.json"
-)
+const kubernetesModule = "k8s.io/kubernetes"
 
 // resourceFiles are the CustomResourceDefinitions in modules: of the Prometheus operator
 // for the chart, of Argo CD and Flux for the examples.
@@ -87,7 +84,7 @@ func (f schemaFolder) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	swagger, err := os.ReadFile(filepath.Join(kubernetes, openAPIFile))
+	swagger, err := os.ReadFile(filepath.Join(kubernetes, "api", "openapi-spec", "swagger.json"))
 	if err != nil {
 		return err
 	}
