@@ -74,8 +74,9 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 		klog.FlushAndExit(klog.ExitFlushTimeout, 1)
 	}
 	klog.InfoS("Cloud provider chosen", "provider", shared.CloudProvider.Name, "cloudConfig", shared.CloudProvider.CloudConfigFile)
+	recorder := metrics.New(shared.CloudProvider.Name)
+	recorder.ConfigInvalid(false) // there may be no file to watch
 	if s.file != nil {
-		recorder := metrics.New(shared.CloudProvider.Name)
 		go watchConfig(s.life, s.file, recorder, func(path string) error {
 			_, err := choose(s.providers, path, s.flag)
 

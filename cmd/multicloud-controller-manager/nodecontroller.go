@@ -11,6 +11,7 @@ import (
 	controllermanager "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/requeue"
 )
@@ -33,6 +34,9 @@ func nodeController(initContext app.ControllerInitContext, completed *ccmconfig.
 		)
 		if err != nil {
 			return nil, false, fmt.Errorf("make the controller that initializes Nodes: %w", err)
+		}
+		if err := reportWaiting(completed.SharedInformers.Core().V1().Nodes().Informer(), metrics.New(settings.KubeCloudShared.CloudProvider.Name)); err != nil {
+			return nil, false, err
 		}
 		if requeuer, ok := cloud.(provider.NodeRequeuer); ok {
 			requeuer.SetNodeRequeue(nodes.Requeue)

@@ -194,6 +194,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		}
 		if c.loadBalancer != nil {
 			c.loadBalancer.setClients(builder)
+			c.loadBalancer.services.ReportFailures(metrics.New(ProviderName))
 		}
 		api, err := builder.Client(clientName)
 		if err != nil {

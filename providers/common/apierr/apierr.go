@@ -9,6 +9,8 @@ package apierr
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
 	"slices"
@@ -88,6 +90,7 @@ const (
 	CodeThrottled   = "throttled"
 	CodeDenied      = "denied"
 	CodeUnavailable = "unavailable"
+	CodeUntrusted   = "untrusted"
 	CodeConflict    = "conflict"
 	CodeInvalid     = "invalid"
 	CodeQuota       = "quota"
@@ -106,6 +109,7 @@ var precedence = []struct {
 }{
 	{is(context.Canceled), CodeCanceled},
 	{is(context.DeadlineExceeded), CodeTimeout},
+	{isUntrusted, CodeUntrusted},
 	{is(ErrThrottled), CodeThrottled},
 	{is(ErrDenied), CodeDenied},
 	{is(ErrQuota), CodeQuota},
@@ -126,6 +130,12 @@ func isNetTimeout(err error) bool {
 	return ok && netErr.Timeout()
 }
 
+// isUntrusted reports whether the certificate of the other side failed verification.
+func isUntrusted(err error) bool {
+	return Has[*tls.CertificateVerificationError](err) || Has[x509.UnknownAuthorityError](err) ||
+		Has[x509.HostnameError](err) || Has[x509.CertificateInvalidError](err)
+}
+
 // Code is the meaning of err in one word, for a metric label or a log key. It
 // is one of the Code constants, and [CodeError] if the error is not marked.
 func Code(err error) string {
@@ -144,7 +154,7 @@ func Code(err error) string {
 // Codes lists every result of [Code], in a fixed order.
 func Codes() []string {
 	return []string{
-		CodeOK, CodeNotFound, CodeThrottled, CodeDenied, CodeUnavailable,
+		CodeOK, CodeNotFound, CodeThrottled, CodeDenied, CodeUnavailable, CodeUntrusted,
 		CodeConflict, CodeInvalid, CodeQuota, CodeCanceled, CodeTimeout, CodeError,
 	}
 }

@@ -2,10 +2,13 @@ package apierr_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"slices"
 	"testing"
@@ -76,6 +79,12 @@ func TestCode(t *testing.T) {
 		"Timeout":     {"the deadline passed", fmt.Errorf("a: %w", context.DeadlineExceeded), "timeout"},
 		"NetTimeout":  {"a connection's own timeout is one too", &net.DNSError{Err: "slow", IsTimeout: true}, "timeout"},
 		"NetRefused":  {"other network errors need a provider's mark", &net.DNSError{Err: "no such host"}, "error"},
+		"Untrusted": {
+			"a certificate that is not trusted is no outage, though the provider marks it as one",
+			apierr.Mark(apierr.ErrUnavailable, &url.Error{Op: "Get", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}), "untrusted",
+		},
+		"UntrustedHost":    {"the certificate of another host", fmt.Errorf("a: %w", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "b"}), "untrusted"},
+		"UntrustedExpired": {"an expired one", fmt.Errorf("a: %w", x509.CertificateInvalidError{Reason: x509.Expired}), "untrusted"},
 		"CanceledWins": {
 			"a canceled call is no outage, whatever the transport reports",
 			apierr.Mark(apierr.ErrUnavailable, context.Canceled), "canceled",

@@ -59,9 +59,11 @@ type Set struct {
 	clock clock.PassiveClock
 	ages  *ages
 
+	nodesWaiting, servicesFailing *backlog
+
 	requests, throttled, snapshotRequests, logins, planSteps  *kmetrics.CounterVec
 	inFlight, lastSuccess, connected, sessions, configInvalid *kmetrics.GaugeVec
-	nodeInstanceFound                                         *kmetrics.GaugeVec
+	nodeInstanceFound, credentialsRefused                     *kmetrics.GaugeVec
 	duration                                                  *kmetrics.HistogramVec
 
 	operations, sources, endpoints, kinds *Limit
@@ -72,8 +74,8 @@ type Set struct {
 func NewSet(registry Registry, clk clock.PassiveClock) *Set {
 	s := newSet(clk)
 	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins, s.planSteps,
-		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.duration)
-	registry.CustomMustRegister(s.ages)
+		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.credentialsRefused, s.duration)
+	registry.CustomMustRegister(s.ages, s.nodesWaiting, s.servicesFailing)
 
 	return s
 }
@@ -81,24 +83,27 @@ func NewSet(registry Registry, clk clock.PassiveClock) *Set {
 // newSet makes the metrics, which count once they are registered.
 func newSet(clk clock.PassiveClock) *Set {
 	return &Set{
-		clock:             clk,
-		ages:              newAges(clk),
-		requests:          NewCounter(requests),
-		throttled:         NewCounter(throttled),
-		snapshotRequests:  NewCounter(snapshotRequests),
-		logins:            NewCounter(logins),
-		inFlight:          newGauge(inFlight),
-		lastSuccess:       newGauge(lastSuccess),
-		connected:         newGauge(connected),
-		sessions:          newGauge(sessions),
-		configInvalid:     newGauge(configInvalid),
-		nodeInstanceFound: newGauge(nodeInstanceFound),
-		planSteps:         NewCounter(planSteps),
-		duration:          NewHistogram(duration, buckets()),
-		operations:        NewLimit(maxOperations),
-		sources:           NewLimit(maxEndpoints),
-		endpoints:         NewLimit(maxEndpoints),
-		kinds:             NewLimit(maxOperations),
+		clock:              clk,
+		ages:               newAges(clk),
+		nodesWaiting:       newBacklog(clk, nodesWaiting, nodesWaitingOldest),
+		servicesFailing:    newBacklog(clk, servicesFailing, servicesFailingOldest),
+		requests:           NewCounter(requests),
+		throttled:          NewCounter(throttled),
+		snapshotRequests:   NewCounter(snapshotRequests),
+		logins:             NewCounter(logins),
+		inFlight:           newGauge(inFlight),
+		lastSuccess:        newGauge(lastSuccess),
+		connected:          newGauge(connected),
+		sessions:           newGauge(sessions),
+		configInvalid:      newGauge(configInvalid),
+		nodeInstanceFound:  newGauge(nodeInstanceFound),
+		credentialsRefused: newGauge(credentialsRefused),
+		planSteps:          NewCounter(planSteps),
+		duration:           NewHistogram(duration, buckets()),
+		operations:         NewLimit(maxOperations),
+		sources:            NewLimit(maxEndpoints),
+		endpoints:          NewLimit(maxEndpoints),
+		kinds:              NewLimit(maxOperations),
 	}
 }
 
@@ -115,17 +120,45 @@ type Recorder struct {
 // with the error by its apierr sentinel; only its first call counts. Service
 // and operation are the cloud's own names, such as "ec2" and "DescribeSubnets".
 func (r *Recorder) Call(service, operation string) func(error) {
-	s := r.set
+	return r.call(service, operation, true)
+}
+
+// CallOfAttempts is Call for a request that consists of attempts: those that the cloud
+// throttles are counted by Throttled, the result of the last one is not counted again.
+func (r *Recorder) CallOfAttempts(service, operation string) func(error) {
+	return r.call(service, operation, false)
+}
+
+// Throttled counts an attempt that the cloud throttled.
+func (r *Recorder) Throttled(service, operation string) {
+	service, operation = r.set.bounded(service, operation)
+	r.set.throttled.WithLabelValues(r.provider, service, operation).Inc()
+}
+
+// bounded returns label values for an operation of a service.
+func (s *Set) bounded(service, operation string) (string, string) {
 	service, operation = text(service), text(operation)
 	if s.operations.Of(service+"/"+operation) == Other {
-		service, operation = Other, Other
+		return Other, Other
 	}
+
+	return service, operation
+}
+
+func (r *Recorder) call(service, operation string, whole bool) func(error) {
+	s := r.set
+	service, operation = s.bounded(service, operation)
 	begun := s.clock.Now()
 	s.inFlight.WithLabelValues(r.provider, service).Inc()
 	var once sync.Once
 
 	return func(err error) {
-		once.Do(func() { r.end(service, operation, begun, err) })
+		once.Do(func() {
+			r.end(service, operation, begun, err)
+			if whole && apierr.Code(err) == apierr.CodeThrottled {
+				s.throttled.WithLabelValues(r.provider, service, operation).Inc()
+			}
+		})
 	}
 }
 
@@ -136,10 +169,7 @@ func (r *Recorder) end(service, operation string, begun time.Time, err error) {
 	s.inFlight.WithLabelValues(r.provider, service).Dec()
 	s.requests.WithLabelValues(r.provider, service, operation, code).Inc()
 	s.duration.WithLabelValues(r.provider, service, operation).Observe(s.clock.Since(begun).Seconds())
-	switch code {
-	case apierr.CodeThrottled:
-		s.throttled.WithLabelValues(r.provider, service, operation).Inc()
-	case apierr.CodeOK, apierr.CodeNotFound:
+	if code == apierr.CodeOK || code == apierr.CodeNotFound {
 		s.lastSuccess.WithLabelValues(r.provider).Set(seconds(s.clock.Now()))
 	}
 }
@@ -156,7 +186,18 @@ func (r *Recorder) Sessions(endpoint string, open int) {
 
 // Login counts an attempt to log in at an endpoint.
 func (r *Recorder) Login(endpoint string, err error) {
-	r.set.logins.WithLabelValues(r.provider, r.set.endpoints.Of(endpoint), apierr.Code(err)).Inc()
+	code := apierr.Code(err)
+	endpoint = r.set.endpoints.Of(endpoint)
+	r.set.logins.WithLabelValues(r.provider, endpoint, code).Inc()
+	r.set.credentialsRefused.WithLabelValues(r.provider, endpoint).Set(truth(code == apierr.CodeDenied))
+}
+
+// LoginNotTried notes that a login was not tried because of an earlier one, maybe of
+// another process.
+func (r *Recorder) LoginNotTried(endpoint string, err error) {
+	if apierr.Code(err) == apierr.CodeDenied {
+		r.set.credentialsRefused.WithLabelValues(r.provider, r.set.endpoints.Of(endpoint)).Set(1)
+	}
 }
 
 // ConfigInvalid sets whether the cloud-config file is invalid.
@@ -168,6 +209,13 @@ func (r *Recorder) ConfigInvalid(yes bool) {
 func (r *Recorder) NodeInstanceFound(yes bool) {
 	r.set.nodeInstanceFound.WithLabelValues(r.provider).Set(truth(yes))
 }
+
+// NodesWaiting sets where it is read which Nodes wait for their initialization.
+func (r *Recorder) NodesWaiting(since Since) { r.set.nodesWaiting.report(r.provider, since) }
+
+// ServicesFailing sets where it is read which Services have a load balancer on which the
+// last operation failed.
+func (r *Recorder) ServicesFailing(since Since) { r.set.servicesFailing.report(r.provider, since) }
 
 // Step counts a step of a plan that has run. It fits plan.Plan.Apply.
 func (r *Recorder) Step(kind string, err error) {

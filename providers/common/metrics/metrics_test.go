@@ -100,7 +100,7 @@ multicloud_ccm_cloud_request_duration_seconds_count{operation="DescribeSubnets",
 # TYPE multicloud_ccm_cloud_requests_in_flight gauge
 multicloud_ccm_cloud_requests_in_flight{provider="aws",service="ec2"} 0
 multicloud_ccm_cloud_requests_in_flight{provider="aws",service="elb"} 0
-# HELP multicloud_ccm_cloud_requests_throttled_total [ALPHA] Requests that the cloud throttled.
+# HELP multicloud_ccm_cloud_requests_throttled_total [ALPHA] Requests that the cloud throttled, those that were repeated included.
 # TYPE multicloud_ccm_cloud_requests_throttled_total counter
 multicloud_ccm_cloud_requests_throttled_total{operation="DescribeSubnets",provider="aws",service="ec2"} 1
 # HELP multicloud_ccm_cloud_requests_total [ALPHA] Completed requests to the cloud, by result.
@@ -204,6 +204,9 @@ func TestEndpoints(t *testing.T) {
 	r.Login("vc1", nil)
 	r.Login("vc1", nil)
 	r.Login("vc1", apierr.ErrDenied)
+	r.Login("vc2", apierr.ErrUnavailable)
+	r.LoginNotTried("vc2", apierr.ErrUnavailable)
+	r.LoginNotTried("vc3", apierr.ErrDenied)
 	r.ConfigInvalid(true)
 	snapshot := r.Snapshot("vc1")
 	for _, o := range []cache.Outcome{cache.Hit, cache.Hit, cache.Shared, cache.Miss} {
@@ -217,10 +220,16 @@ multicloud_ccm_config_file_invalid{provider="vsphere"} 1
 # TYPE multicloud_ccm_connected gauge
 multicloud_ccm_connected{endpoint="vc1",provider="vsphere"} 1
 multicloud_ccm_connected{endpoint="vc2",provider="vsphere"} 0
+# HELP multicloud_ccm_credentials_refused [ALPHA] 1 if the last login at the endpoint was refused because of the credentials, or is not tried again because one was, otherwise 0.
+# TYPE multicloud_ccm_credentials_refused gauge
+multicloud_ccm_credentials_refused{endpoint="vc1",provider="vsphere"} 1
+multicloud_ccm_credentials_refused{endpoint="vc2",provider="vsphere"} 0
+multicloud_ccm_credentials_refused{endpoint="vc3",provider="vsphere"} 1
 # HELP multicloud_ccm_logins_total [ALPHA] Login attempts at the endpoint, by result.
 # TYPE multicloud_ccm_logins_total counter
 multicloud_ccm_logins_total{code="denied",endpoint="vc1",provider="vsphere"} 1
 multicloud_ccm_logins_total{code="ok",endpoint="vc1",provider="vsphere"} 2
+multicloud_ccm_logins_total{code="unavailable",endpoint="vc2",provider="vsphere"} 1
 # HELP multicloud_ccm_sessions [ALPHA] Open sessions at the endpoint.
 # TYPE multicloud_ccm_sessions gauge
 multicloud_ccm_sessions{endpoint="vc1",provider="vsphere"} 2
@@ -319,6 +328,9 @@ func TestTableIsComplete(t *testing.T) {
 	r.NodeInstanceFound(true)
 	r.Snapshot("s").Observe(cache.Hit)
 	r.Step("k", nil)
+	none := func() ([]time.Time, bool) { return nil, true }
+	r.NodesWaiting(none)
+	r.ServicesFailing(none)
 
 	families, err := b.registry.Gather()
 	if err != nil {

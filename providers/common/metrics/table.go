@@ -38,7 +38,7 @@ var (
 	throttled = Metric{
 		"multicloud_ccm_cloud_requests_throttled_total", Counter,
 		[]string{"provider", "service", "operation"},
-		"Requests that the cloud throttled.",
+		"Requests that the cloud throttled, those that were repeated included.",
 	}
 	inFlight = Metric{
 		"multicloud_ccm_cloud_requests_in_flight", Gauge,
@@ -75,6 +75,11 @@ var (
 		[]string{"provider", "endpoint", "code"},
 		"Login attempts at the endpoint, by result.",
 	}
+	credentialsRefused = Metric{
+		"multicloud_ccm_credentials_refused", Gauge,
+		[]string{"provider", "endpoint"},
+		"1 if the last login at the endpoint was refused because of the credentials, or is not tried again because one was, otherwise 0.",
+	}
 	configInvalid = Metric{
 		"multicloud_ccm_config_file_invalid", Gauge,
 		[]string{"provider"},
@@ -84,6 +89,26 @@ var (
 		"multicloud_ccm_node_instance_found", Gauge,
 		[]string{"provider"},
 		"1 once the instance of at least one Node was found by its ID, otherwise 0. While it is 0, no Node is deleted because its instance is missing: the region, account or server may be the wrong one. Only the leader reports it.",
+	}
+	nodesWaiting = Metric{
+		"multicloud_ccm_nodes_waiting", Gauge,
+		[]string{"provider"},
+		"Nodes that wait for their initialization: they have the taint node.cloudprovider.kubernetes.io/uninitialized. Only the leader reports it.",
+	}
+	nodesWaitingOldest = Metric{
+		"multicloud_ccm_nodes_waiting_oldest_age_seconds", Gauge,
+		[]string{"provider"},
+		"How long the Node that waits longest has been waiting for its initialization, 0 if there is none. A taint without a time counts from the creation of its Node. Only the leader reports it.",
+	}
+	servicesFailing = Metric{
+		"multicloud_ccm_services_failing", Gauge,
+		[]string{"provider"},
+		"Services whose load balancer is not complete or not deleted since the last operation on it failed. Only the leader reports it.",
+	}
+	servicesFailingOldest = Metric{
+		"multicloud_ccm_services_failing_oldest_age_seconds", Gauge,
+		[]string{"provider"},
+		"How long the operations on a load balancer have been failing, for the Service with the longest time, 0 if there is none. Only the leader reports it.",
 	}
 	planSteps = Metric{
 		"multicloud_ccm_plan_steps_total", Counter,
@@ -96,7 +121,8 @@ var (
 func All() []Metric {
 	all := []Metric{
 		requests, duration, throttled, inFlight, lastSuccess,
-		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, nodeInstanceFound, planSteps,
+		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, nodeInstanceFound, planSteps, credentialsRefused,
+		nodesWaiting, nodesWaitingOldest, servicesFailing, servicesFailingOldest,
 	}
 	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
 

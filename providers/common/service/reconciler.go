@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
@@ -18,6 +19,7 @@ type Reconciler struct {
 	timeout time.Duration
 	locks   keylock.Set
 	retries retries
+	failing failures
 	// builder is nil until SetClients.
 	builder cloudprovider.ControllerClientBuilder
 }
@@ -32,9 +34,22 @@ func NewReconciler(timeout time.Duration) *Reconciler {
 // nil for none. It must be called before any operation.
 func (r *Reconciler) SetClients(builder cloudprovider.ControllerClientBuilder) { r.builder = builder }
 
+// ReportFailures reports from now on how many Services have a load balancer on which
+// the last operation failed. The leader alone calls it.
+func (r *Reconciler) ReportFailures(recorder *metrics.Recorder) {
+	recorder.ServicesFailing(func() ([]time.Time, bool) { return r.failing.since(time.Now()), true })
+}
+
 // Run calls do once no other operation on the Service is running, and returns its
 // error. The timeout includes the wait.
 func (r *Reconciler) Run(ctx context.Context, svc *v1.Service, do func(context.Context) error) error {
+	err := r.run(ctx, svc, do)
+	r.failing.note(svc.UID, err, time.Now())
+
+	return err
+}
+
+func (r *Reconciler) run(ctx context.Context, svc *v1.Service, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	unlock, err := r.locks.Lock(ctx, klog.KObj(svc).String())
@@ -46,9 +61,12 @@ func (r *Reconciler) Run(ctx context.Context, svc *v1.Service, do func(context.C
 	return do(ctx)
 }
 
-// Forget drops the retries of a load balancer that no longer exists. Its Events are
+// Forget drops the retries and failures of a load balancer that no longer exists. Its Events are
 // those of its Service, and are dropped by the next Report.
-func (r *Reconciler) Forget(svc *v1.Service) { r.retries.forget(svc.UID) }
+func (r *Reconciler) Forget(svc *v1.Service) {
+	r.retries.forget(svc.UID)
+	r.failing.note(svc.UID, nil, time.Now())
+}
 
 // Operation is a call of the service controller.
 type Operation struct {

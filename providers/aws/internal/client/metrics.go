@@ -97,9 +97,14 @@ func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) {
 }
 
 // call counts a call with all its attempts. It returns the function to call
-// with the marked error.
-func (m *Metrics) call(service Service, operation string) func(err error) {
-	record := m.recorder.Call(serviceNames[service], operation)
+// with the marked error. Attempts reports whether throttled is called for each that AWS
+// throttles.
+func (m *Metrics) call(service Service, operation string, attempts bool) func(err error) {
+	begin := m.recorder.Call
+	if attempts {
+		begin = m.recorder.CallOfAttempts
+	}
+	record := begin(serviceNames[service], operation)
 	began := time.Now()
 
 	return func(err error) {
@@ -120,6 +125,7 @@ func (m *Metrics) call(service Service, operation string) func(err error) {
 
 // throttled counts a throttled attempt.
 func (m *Metrics) throttled(service Service, operation string) {
+	m.recorder.Throttled(serviceNames[service], operation)
 	m.throttledRequests.WithLabelValues(operation).Inc()
 	m.throttledAttempts.WithLabelValues(serviceNames[service], operation).Inc()
 }

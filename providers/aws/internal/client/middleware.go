@@ -62,7 +62,7 @@ func (*callMiddleware) ID() string { return "multicloud-ccm/call" }
 func (c *callMiddleware) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
-	end := c.metrics.call(c.service, c.operation)
+	end := c.metrics.call(c.service, c.operation, c.limits != nil)
 	if c.limits != nil {
 		p := newPacing(ctx, c.limits.of(c.operation, in.Parameters), c.tuning)
 		defer p.end()

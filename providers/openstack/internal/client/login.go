@@ -124,6 +124,8 @@ func (s *session) try(ctx context.Context, credentials Credentials, h *history, 
 		err = s.use(ctx, credentials, result)
 	}
 	if _, ok := errors.AsType[*login.NotTriedError](err); ok {
+		s.options.Metrics.recorder.LoginNotTried(s.name(), err)
+
 		return err
 	}
 	s.options.Metrics.recorder.Login(s.name(), err)

@@ -219,6 +219,8 @@ func (s *Session) tryLogin(ctx context.Context, api api, source Source, credenti
 		err = fmt.Errorf("log in with %s of %s: %w", credentials, source, classify(err))
 	}
 	if apierr.Has[*login.NotTriedError](err) {
+		s.options.Metrics.recorder.LoginNotTried(s.endpoint.name(), err)
+
 		return false, err
 	}
 	done(err)
