@@ -41,7 +41,7 @@ export KEEP
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-chart helm manifests exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
+.PHONY: help build test test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ test: tools helm bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included; 
 	cd tools/image && go test $(CHECK) $(TEST) ./...
 	@echo 'The slowest tests of the run with the race detector:'
 	@"$$(tools/build --path gotestsum)" tool slowest --jsonfile bin/tests.json | awk '$$2 !~ "/" && shown++ < 10 { print "  " $$0 }'
+
+test-alerts: # Alerts and dashboard of the chart, with the packages of Prometheus
+	cd test/alerts && env CGO_ENABLED=0 go test -trimpath $(TEST) ./...
 
 exhaustive-aws: # Every crash, the cost of many load balancers and all kinds of them
 	@$(PROGRESS) "exploring AWS without the race detector" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500)|^TestManyServices|^TestConformanceLoadBalancers)
