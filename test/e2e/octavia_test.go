@@ -24,13 +24,14 @@ const (
 )
 
 // addNetworks makes the network of the servers, which a router connects with an external
-// one. It must be called before there are servers.
-func addNetworks(cloud *openstack.Cloud) {
+// one, and returns the ID of the router. It must be called before there are servers.
+func addNetworks(cloud *openstack.Cloud) string {
 	inside := cloud.AddNetwork(openstack.NetworkSpec{Name: "cluster"})
 	subnet := cloud.AddSubnet(openstack.SubnetSpec{Network: inside, CIDR: "10.0.0.0/24"})
 	external := cloud.AddNetwork(openstack.NetworkSpec{Name: "public", External: true, Project: openstack.ProjectOther})
 	cloud.AddSubnet(openstack.SubnetSpec{Network: external, CIDR: "203.0.113.0/24"})
-	cloud.AddRouter(openstack.RouterSpec{Name: "router", External: external, Subnets: []string{subnet}})
+
+	return cloud.AddRouter(openstack.RouterSpec{Name: "router", External: external, Subnets: []string{subnet}})
 }
 
 // served returns an error for everything that a Service does not have as specified, with

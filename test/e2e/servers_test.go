@@ -17,6 +17,8 @@ type project struct {
 
 	// ids are the servers by the names of their nodes, addresses are theirs.
 	ids, addresses map[string]string
+	// router connects the network of the servers.
+	router string
 }
 
 // startProject runs a simulated OpenStack cloud until the test has ended, with servers of
@@ -32,8 +34,7 @@ func (c *cluster) startProject(t *testing.T, servers ...string) *project {
 			t.Error(err)
 		}
 	})
-	addNetworks(cloud)
-	p := &project{Cloud: cloud, ids: map[string]string{}, addresses: map[string]string{}}
+	p := &project{Cloud: cloud, ids: map[string]string{}, addresses: map[string]string{}, router: addNetworks(cloud)}
 	for _, name := range servers {
 		c.join(t, p.add(name))
 	}
