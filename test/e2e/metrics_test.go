@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
@@ -111,6 +113,50 @@ func TestWaitingNodesAreCounted(t *testing.T) {
 	}
 	m.awaitMetric(t, 0, "multicloud_ccm_nodes_waiting")
 	m.awaitMetric(t, 0, "multicloud_ccm_nodes_waiting_oldest_age_seconds")
+}
+
+// FW-ERROR-1: a certificate that is not trusted is counted as that, with SDKs that wrap it
+// in errors of their own.
+func TestUntrustedCertificatesAreCounted(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(t *testing.T) string{
+		"vsphere": func(t *testing.T) string {
+			t.Helper()
+			vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
+
+			return strings.Replace(vsphereConfig(vc), fmt.Sprintf("ca-file = %q\n", vc.CAFile()), "", 1)
+		},
+		"openstack": func(t *testing.T) string {
+			t.Helper()
+			cloud, err := openstack.Start(openstack.Options{TLS: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := cloud.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+
+			return (&project{Cloud: cloud}).config()
+		},
+	}
+	for provider, config := range cases {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t)
+			m := c.run(t, writeConfig(t, config(t)))
+			c.join(t, controlplane.NodeSpec{Name: "a"})
+			m.await(t, "the certificate to be counted", func(ctx context.Context) error {
+				n, err := m.metric(ctx, "multicloud_ccm_cloud_requests_total", `code="untrusted"`, fmt.Sprintf("provider=%q", provider))
+				if err == nil && n == 0 {
+					err = errors.New("it is not")
+				}
+
+				return err
+			})
+		})
+	}
 }
 
 // awaitSeries waits until there are metrics of these names.
