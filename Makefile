@@ -41,7 +41,7 @@ export KEEP
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify demo bench image tools clean FORCE
+.PHONY: help build test test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify vulnerabilities demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,7 +81,7 @@ exhaustive-aws: # Every crash, the cost of many load balancers and all kinds of 
 exhaustive-openstack: # A tenth of the schedules of faults, crashes, costs and all kinds of load balancers
 	@$(PROGRESS) "exploring OpenStack without the race detector" $(call exhaustive,openstack,^TestSchedules|^TestLossOfHalf|^TestCrash|^TestCost|^TestBusyCloud|^TestConformanceLoadBalancers) -short
 
-test-chart: helm bin/kubeconform ## Test the Helm chart and the examples without a cluster
+test-chart: helm bin/kubeconform test-alerts ## Test the Helm chart, its alerts and the examples without a cluster
 	@tools/build helm-unittest kubectl >/dev/null
 	@cd tools/kubeconform && env CGO_ENABLED=0 go test -trimpath $(TEST) .
 	go test $(CHECK) $(TEST) ./test/chart
@@ -107,6 +107,10 @@ lint: ## Run the linters
 	@tools/build golangci-lint >/dev/null
 	@$(PROGRESS) "linting" env GOFLAGS="$$(go env GOFLAGS) $(CHECK)" "$$(tools/build --path golangci-lint)" run ./...
 	@lint="$$(tools/build --path golangci-lint)"; for module in image kubeconform; do (cd "tools/$$module" && "$$lint" run ./...); done
+
+vulnerabilities: bin/e2e/$(BINARY) ## Scan the binary with govulncheck, if its database can be reached
+	@tools/build govulncheck >/dev/null
+	@tools/vulnerabilities bin/e2e/$(BINARY)
 
 generate: ## Write the generated reference pages, and schema and README of the chart
 	@$(PROGRESS) "writing the reference pages" go run $(CHECK) ./docs/reference/generate
