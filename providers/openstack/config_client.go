@@ -42,6 +42,8 @@ func credentialSource(file *config.File, cfg *Config, env environment) (source c
 		return credential.Inline(cfg.login, nil), nil
 	}
 	files := credential.NewFiles(paths, parseCredentials(file.Path, cfg.Global.AuthURL, env))
+	// The cloud-config can have become invalid since: a standby reads it once it leads.
+	files.Preset(map[string]client.Credentials{client.CredentialsName: cfg.login})
 
 	return files, files.Run
 }

@@ -74,3 +74,30 @@ func TestFilesFail(t *testing.T) {
 		t.Errorf("Lookup() in a folder = %v, want another error", err)
 	}
 }
+
+// Credentials that were read before are used for as long as the files are not readable or have
+// a fault.
+func TestPreset(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "later")
+	source := credential.NewDirectory(path, parse)
+	want := login{"preset", "p"}
+	source.Preset(map[string]login{"one": want})
+	lookup := func(reason string) {
+		t.Helper()
+		if got, err := source.Lookup(t.Context(), "one"); err != nil || got != want {
+			t.Errorf("%s: Lookup() = %v, %v, want %v", reason, got, err, want)
+		}
+	}
+	lookup("there is no directory")
+	if _, err := source.Lookup(t.Context(), "two"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Lookup() of what was not read before = %v, want %v", err, fs.ErrNotExist)
+	}
+	must(t, os.Mkdir(path, 0o700))
+	must(t, os.WriteFile(filepath.Join(path, "one.user"), []byte("incomplete"), 0o600))
+	lookup("the directory is incomplete")
+	must(t, os.WriteFile(filepath.Join(path, "one.password"), []byte("q"), 0o600))
+	must(t, source.Refresh(t.Context()))
+	want = login{"incomplete", "q"}
+	lookup("the directory is complete")
+}

@@ -34,7 +34,7 @@ func (r *reader[C]) String() string { return r.source }
 func (r *reader[C]) Lookup(ctx context.Context, name string) (C, error) {
 	var none C
 	if !r.wasRead() {
-		if err := r.Refresh(ctx); err != nil {
+		if err := r.Refresh(ctx); err != nil && !r.has(name) {
 			return none, err
 		}
 	}
@@ -49,6 +49,18 @@ func (r *reader[C]) Lookup(ctx context.Context, name string) (C, error) {
 	}
 
 	return none, apierr.Mark(apierr.ErrDenied, fmt.Errorf("%s: %w of %q", r.source, ErrNotFound, name))
+}
+
+// Preset sets credentials that were read before, which stay in use until newer ones are
+// complete. It must be called before everything else.
+func (r *reader[C]) Preset(credentials map[string]C) { r.credentials = maps.Clone(credentials) }
+
+func (r *reader[C]) has(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.credentials[name]
+
+	return ok
 }
 
 // Refresh implements [Source].
