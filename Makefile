@@ -38,10 +38,12 @@ exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run 
 SERVICES = OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -vet=off -tags openstackservices -timeout 90m -count=1 -v -parallel 6
 
 export KEEP
+UPSTREAM := aws-cloud-controller-manager openstack-cloud-controller-manager vsphere-cloud-controller-manager
+
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-openstack soak lint generate verify vulnerabilities demo bench image tools clean FORCE
+.PHONY: help build test test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-upstream e2e-openstack soak lint generate verify vulnerabilities demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +93,10 @@ bin/kubeconform: FORCE
 
 e2e: tools helm bin/e2e/$(BINARY) ## Run only the end-to-end tests
 	go test $(CHECK) -timeout 30m -count=1 -v ./test/e2e/...
+
+e2e-upstream: tools helm bin/e2e/$(BINARY) ## Test the migration with the upstream controllers themselves, whose first build takes some minutes
+	@tools/build $(UPSTREAM) >/dev/null
+	UPSTREAM_BINARIES=1 go test $(CHECK) -timeout 30m -count=1 -v -run '^TestMigration' ./test/e2e
 
 e2e-openstack: tools helm bin/e2e/$(BINARY) ## Run tests on real OpenStack services; OPENSTACK_DIR=<directory> has their cloud.conf
 	@test -f "$(OPENSTACK_DIR)/cloud.conf" || { echo "OPENSTACK_DIR must be a directory with the cloud.conf of a project that has the servers node-1 to node-63" >&2; exit 1; }
