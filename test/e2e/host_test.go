@@ -76,7 +76,7 @@ type pod struct {
 func (h *host) start(t *testing.T, namespace string, template v1.PodTemplateSpec) *pod {
 	t.Helper()
 	object := &v1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
-	object.Namespace, object.GenerateName, object.Spec.NodeName = namespace, h.name+"-", h.name
+	object.Namespace, object.Name, object.GenerateName, object.Spec.NodeName = namespace, "", h.name+"-", h.name
 	object, err := h.Client().CoreV1().Pods(namespace).Create(t.Context(), object, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
