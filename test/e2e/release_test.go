@@ -161,7 +161,7 @@ func wantNoSharedFields(t *testing.T, operation string, objects []*unstructured.
 		owners := map[string]string{}
 		for _, entry := range object.GetManagedFields() {
 			var fields map[string]any
-			if err := yaml.Unmarshal(entry.FieldsV1.Raw, &fields); err != nil {
+			if err := yaml.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
 				t.Fatal(err)
 			}
 			owner := fmt.Sprintf("%s %s", entry.Manager, entry.Operation)
