@@ -6,4 +6,7 @@
 // for data races, and for how it ended. A control plane is used again by a later test,
 // once what the earlier one left there is deleted. `make e2e` builds what the tests need
 // and runs them.
+//
+// Tests of installations run Helm, and the Pods that the API server has then as
+// processes: see host. `make e2e-upstream` does so with the upstream controllers.
 package e2e
