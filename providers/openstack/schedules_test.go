@@ -21,10 +21,9 @@ import (
 )
 
 const (
-	// schedules is how many of them there are, shortSchedules how many of them run with
-	// -short, and sampledSchedules with the race detector. scheduledNodes is how many Nodes
-	// of each are not ready.
-	schedules, shortSchedules, sampledSchedules, scheduledNodes = 1000, 100, 4, 100
+	// schedules is how many of them there are, and scheduledNodes how many Nodes of each are
+	// not ready.
+	schedules, scheduledNodes = 1000, 100
 	// scheduleGroup is how many of them run one after the other in the same cloud, each
 	// from the same state and with a process of its own.
 	scheduleGroup = 50
@@ -42,15 +41,15 @@ const (
 // are half of the cluster, and the load balancers are those of a cloud without faults.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	n := schedules
+	groups, each := schedules/scheduleGroup, scheduleGroup
 	switch {
 	case raceDetector:
-		n = sampledSchedules
+		groups, each = 1, 4
 	case testing.Short():
-		n = shortSchedules
+		groups, each = 5, 20 // all settings, and all sizes of pages
 	}
-	for first := 0; first < n; first += scheduleGroup {
-		end := min(first+scheduleGroup, n)
+	for first := 0; first < groups*scheduleGroup; first += scheduleGroup {
+		end := first + each
 		t.Run(fmt.Sprintf("%d-%d", first, end-1), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
