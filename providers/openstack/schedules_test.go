@@ -82,8 +82,9 @@ func newScheduledCloud(t *testing.T, number int) *scheduledCloud {
 	t.Helper()
 	pages := []int{40, 60, 0, 40, 5}
 	configs := []string{"", "manage-security-groups = true\n", "create-monitor = true\n", "provider-requires-serial-api-calls = true\n"}
+	// Load balancers are read less often while they are pending.
 	delays := openstack.TypicalDelays()
-	delays.LoadBalancerCreate, delays.LoadBalancerUpdate = 15*time.Second, 2*time.Second // fewer looks at it
+	delays.LoadBalancerCreate, delays.LoadBalancerUpdate = 15*time.Second, 2*time.Second
 	c := &scheduledCloud{lbSite: newSite(t, openstack.Options{
 		// Reads are stale while that is one of the faults.
 		Regions: []string{"RegionOne", "RegionTwo"}, Delays: &delays, PageSize: pages[number%len(pages)], StaleReads: new(openstack.StaleReads),

@@ -96,7 +96,7 @@
 //   - Groups, federation, TOTP and system scope of Keystone are missing, as are
 //     inherited and implied roles.
 //   - L7 policies have no rules. Octavia has no statistics but zeros, no amphorae, and
-//     none of what is newer than 2.26 but vip_sg_ids; an old version differs by what it
+//     none of what is newer than 2.26 but vip_sg_ids and HSTS; an old version differs by what it
 //     does not know. Barbican has secrets and containers that tests make.
 //   - Glance has one image, for the openstack command line.
 //

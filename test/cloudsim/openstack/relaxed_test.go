@@ -124,12 +124,16 @@ func relaxed(n ast.Node) (subject, what string) {
 		}
 	case *ast.CompositeLit:
 		return relaxedLiteral(nameOf(n.Type), n.Elts)
+	case *ast.AssignStmt: // a copy of the typical delays that is changed afterwards
+		if call, ok := n.Rhs[0].(*ast.CallExpr); ok && nameOf(call.Fun) == "TypicalDelays" {
+			return relaxedLiteral("Delays", nil)
+		}
 	}
 
 	return "", ""
 }
 
-// nameOf returns the name of a type of package openstack.
+// nameOf returns the name of a type or function of package openstack.
 func nameOf(e ast.Expr) string {
 	selector, ok := e.(*ast.SelectorExpr)
 	if !ok {

@@ -39,8 +39,7 @@ type fixture struct {
 func inBubble(t *testing.T, stale openstack.StaleReads, test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		delays := openstack.TypicalDelays()
-		cloud := openstacktest.Start(t, openstack.Options{InMemory: true, StaleReads: &stale, Delays: &delays})
+		cloud := openstacktest.Start(t, openstack.Options{InMemory: true, StaleReads: &stale, Delays: new(openstack.TypicalDelays())})
 		f := &fixture{t: t, Cloud: cloud}
 		network := f.AddNetwork(openstack.NetworkSpec{Name: "private"})
 		f.subnet = f.AddSubnet(openstack.SubnetSpec{Network: network, CIDR: "10.0.0.0/24"})

@@ -57,8 +57,9 @@ func inBubble(t *testing.T, options openstack.Options, test func(f *writeFixture
 	synctest.Test(t, func(t *testing.T) {
 		options.InMemory = true
 		if options.Delays == nil {
+			// One wait is long enough for a creation.
 			delays := openstack.TypicalDelays()
-			delays.LoadBalancerCreate = 10 * time.Second // one wait is long enough for it
+			delays.LoadBalancerCreate = 10 * time.Second
 			options.Delays = &delays
 		}
 		f := &writeFixture{
