@@ -367,6 +367,7 @@ type stuck struct {
 // deleted.
 func newStuck(t *testing.T, creation time.Duration, n int) *stuck {
 	t.Helper()
+	// Deletions take longer than usual, and creations as long as a test wants.
 	delays := openstack.TypicalDelays()
 	delays.LoadBalancerCreate, delays.LoadBalancerDelete = creation, 10*time.Minute
 	// An operator raises them for so many Services.
