@@ -149,6 +149,7 @@ func TestLoadBalancerRefusedRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// No read is stale: the state after each sync is compared.
 				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 				b.version()
 				svc := b.create(web())

@@ -546,6 +546,7 @@ func TestRefusedTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const nodes, bad, most = 200, 77, 20
+		// An operator raises the quota for so many Nodes.
 		r := newRouting(t, nodes, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: nodes}})
 		r.change(bad, func(node *v1.Node) {
 			node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "192.0.2.1"}}
