@@ -66,7 +66,7 @@ func TestClustersOfOneName(t *testing.T) {
 		if err := second.ensure(t.Context(), "web", s.nodes[2]); err == nil {
 			t.Error("the second cluster uses the load balancer of the first one")
 		}
-		if all := drain(events); !wrote(all, string(reasonNotOwned)) || !strings.Contains(all[0], string(service.UID)) {
+		if all := kubetest.Events(events); !wrote(all, string(reasonNotOwned)) || !strings.Contains(all[0], string(service.UID)) {
 			t.Errorf("the Events of the second cluster are %v", all)
 		}
 		if err := second.update(t.Context(), "web", s.nodes[2]); err == nil {
