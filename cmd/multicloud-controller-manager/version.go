@@ -17,7 +17,9 @@ import (
 func exitIfVersionRequested(out io.Writer, flags *pflag.FlagSet) {
 	if requested := flags.Lookup("version"); requested != nil && requested.Value.String() == "true" {
 		build, _ := debug.ReadBuildInfo()
-		fmt.Fprintln(out, commandName, productVersion(version.Get().GitVersion, build))
+		if _, err := fmt.Fprintln(out, commandName, productVersion(version.Get().GitVersion, build)); err != nil {
+			os.Exit(1)
+		}
 		os.Exit(0)
 	}
 	verflag.PrintAndExitIfRequested() // --version=raw

@@ -16,7 +16,11 @@ func TestBacklog(t *testing.T) {
 	var since []time.Time
 	known := false
 	const count, oldest = "multicloud_ccm_nodes_waiting", "multicloud_ccm_nodes_waiting_oldest_age_seconds"
-	b.set.Recorder("aws").NodesWaiting(func() ([]time.Time, bool) { t.Error("it was replaced"); return nil, false })
+	b.set.Recorder("aws").NodesWaiting(func() ([]time.Time, bool) {
+		t.Error("it was replaced")
+
+		return nil, false
+	})
 	b.set.Recorder("aws").NodesWaiting(func() ([]time.Time, bool) { return since, known })
 
 	b.want(t, "", count, oldest) // not known yet
