@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -25,9 +26,11 @@ type rights string
 // may have no provider.
 func (c *cluster) rightsOf(cloudConfig string, args []string) rights {
 	provider := "aws"
-	if file, err := config.Read(cloudConfig); err == nil {
-		if name, err := file.Provider(); err == nil && name != "" {
-			provider = name
+	if info, err := os.Stat(cloudConfig); err == nil && info.Mode().IsRegular() { // a pipe is for the process
+		if file, err := config.Read(cloudConfig); err == nil {
+			if name, err := file.Provider(); err == nil && name != "" {
+				provider = name
+			}
 		}
 	}
 	values := []string{"rbac.only=true", "serviceAccount.name=" + account}
