@@ -22,6 +22,9 @@ type scenario struct {
 	// create means that there is no load balancer before, remove that it is deleted, shared
 	// that it is that of another Service, and joins that it is so after the change.
 	create, remove, shared, joins bool
+	// upstream means that the upstream controller has made the load balancer and published its
+	// VIP, and unchanged that this stays.
+	upstream, unchanged bool
 	// nodes are how many Nodes there are in the operation, 2 by default as before; update
 	// is UpdateLoadBalancer.
 	nodes  int
@@ -127,6 +130,10 @@ func crashScenarios() map[string]scenario {
 		"port becomes UDP":     {change: edits(func(s *v1.Service) { s.Spec.Ports[1].Protocol = v1.ProtocolUDP })},
 		"local traffic":        {change: edits(kubetest.LocalTraffic(30999)), config: monitors},
 		"affinity":             {change: edits(func(s *v1.Service) { s.Spec.SessionAffinity = v1.ServiceAffinityClientIP })},
+		"upstream, port":       {upstream: true, unchanged: true, change: edits(kubetest.Port(v1.ProtocolTCP, 8443))},
+		"upstream, renamed":    {upstream: true, unchanged: true, cluster: "other"},
+		"upstream, external":   {upstream: true, first: edits(annotated(request.AnnotationInternal, "true")), change: edits(unannotateInternal)},
+		"upstream, named":      {upstream: true, change: []edit{func(site *lbSite, s *v1.Service) { annotated(request.AnnotationFloatingNetworkID, site.external)(s) }}},
 		"ranges":               {change: edits(func(s *v1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"0.0.0.0/1", "128.0.0.0/1"} })},
 	}
 	for name, values := range map[annotation.Name][2]string{
@@ -152,6 +159,9 @@ func crashScenarios() map[string]scenario {
 
 	return all
 }
+
+// unannotateInternal makes a Service external.
+func unannotateInternal(s *v1.Service) { delete(s.Annotations, string(request.AnnotationInternal)) }
 
 // moved has a Service use the load balancer of shop instead of its own.
 func moved(site *lbSite, service *v1.Service) {

@@ -89,6 +89,13 @@ func newCrash(t *testing.T, s scenario) *crash {
 	t.Helper()
 	c := &crash{lbSite: newSite(t, s.options, s.config), scenario: s}
 	services := []*v1.Service{kubetest.Service("default", "shop", kubetest.Port(v1.ProtocolTCP, 8080)), s.service(c.lbSite)}
+	if s.upstream {
+		all := c.nodes
+		c.nodes = all[:2] // those of the operations, which have nothing to write then
+		id := c.addReferenceLoadBalancer(openstack.ServiceSpec{NoMonitors: true}, services[1], false, true)
+		c.nodes = all
+		services[1].Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: c.LoadBalancer(id).VIPAddress}}
+	}
 	p := c.run(t, services...)
 	p.until("shop", func(ctx context.Context) error { return p.ensure(ctx, "shop", c.nodes[:2]...) })
 	if s.shared {
@@ -252,8 +259,26 @@ func (c *crash) begin(t testing.TB, call int) explore.Run {
 				if all := c.Unserved(); len(all) > 0 {
 					t.Errorf("not served in the end: %v", all)
 				}
+				c.checkAddress(t)
 			},
 		}},
+	}
+}
+
+// checkAddress fails the test if the Service has another address in the end although it keeps it,
+// or the same although it gets a floating IP.
+func (c *crash) checkAddress(t testing.TB) {
+	t.Helper()
+	if !c.scenario.upstream {
+		return
+	}
+	service, err := c.api.CoreV1().Services(metav1.NamespaceDefault).Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, now := c.before[1].Status.LoadBalancer.Ingress[0].IP, request.AnnotationLoadBalancerAddress.Value(service)
+	if (now == before) != c.scenario.unchanged {
+		t.Errorf("the address is %s, and was %s", now, before)
 	}
 }
 

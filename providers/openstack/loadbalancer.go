@@ -243,12 +243,12 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 		in := input{
 			service: svc, names: r.Names, id: r.LoadBalancerID, request: r, nodes: nodes, create: create, existing: request.ForDelete(svc, cluster),
 		}
-		run := &run{loadBalancer: l, input: in, warnings: warnings}
+		run := &run{loadBalancer: l, input: in, warnings: warnings, kept: in.existing.Kept}
 		err = run.sync(ctx)
 		if noted, ok := errors.AsType[*notedError](err); ok {
 			run.warnings = append(run.warnings, noted.warning)
 		}
-		if run.complete {
+		if run.complete && create { // an update does not look at everything that there are warnings of
 			l.services.Report(svc, slices.Clone(run.warnings))
 		} else {
 			l.services.Add(svc, slices.Clone(run.warnings))

@@ -73,6 +73,9 @@ func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
 		return o, nil
 	}
 	r.warn(warnings...)
+	if err := r.record(ctx, o.info.ID); err != nil {
+		return nil, err
+	}
 	if err := r.apply(ctx, r.env(), steps); err != nil {
 		return nil, err
 	}

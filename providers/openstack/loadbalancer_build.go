@@ -30,7 +30,7 @@ var (
 // whose subnets are read.
 func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
 	wanted := *r.request
-	d := &desired{floating: floatingip.Build(r.request, o.isOwner())}
+	d := &desired{floating: r.floatingIP(o)}
 	d.floating.Place, d.floating.PlaceErr = o.place, o.placeErr
 	r.warnOfNodes(o)
 	if r.request.MemberSubnet.Detect {

@@ -101,7 +101,7 @@ func (r *run) record(ctx context.Context, ids ...string) error {
 	if err != nil {
 		return err
 	}
-	r.existing.Recorded, r.recorded = recorded, version
+	r.existing.Recorded, r.existing.Kept, r.recorded = recorded, r.kept, version
 
 	return nil
 }
@@ -110,7 +110,7 @@ func (r *run) record(ctx context.Context, ids ...string) error {
 func (r *run) recordOf(recorded []string) map[annotation.Name]string {
 	value := ""
 	if len(recorded) > 0 {
-		value = r.names.Record(recorded...)
+		value = r.names.Record(r.kept, recorded...)
 	}
 
 	return map[annotation.Name]string{request.AnnotationLoadBalancers: value}

@@ -97,7 +97,7 @@ func (r *run) listFailed(ctx context.Context, err error) error {
 // syncObserved does what the lists are enough for. Everything else, and what is an error, has
 // the same result with the fresh read, which explains it.
 func (r *run) syncObserved(ctx context.Context, o *observed, associated []*client.FloatingIP) (bool, error) {
-	wanted := floatingip.Build(r.request, o.owner)
+	wanted := r.floatingIP(o)
 	var err error
 	if o.features, err = r.featuresOf(ctx, o.info); err != nil {
 		return false, err
@@ -106,6 +106,7 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 		if o.floating, err = floatingip.From(o.info, associated, wanted); err != nil || wanted.NeedsPlace(o.floating) {
 			return false, nil
 		}
+		r.keep(o, wanted)
 	}
 	if err := r.observeSubnets(ctx, o); err != nil {
 		return false, err

@@ -109,12 +109,13 @@ func (r *run) checkTLS(ctx context.Context) error {
 
 // observeFloatingIP reads the floating IP, and where a new one comes from if it is needed.
 func (r *run) observeFloatingIP(ctx context.Context, o *observed) error {
-	wanted := floatingip.Build(r.request, o.isOwner())
+	wanted := r.floatingIP(o)
 	var err error
 	if o.info != nil {
 		if o.floating, err = floatingip.Observe(ctx, r.Network, o.info, wanted); err != nil {
 			return err
 		}
+		r.keep(o, wanted)
 	}
 
 	return r.placeFloatingIP(ctx, o, wanted)

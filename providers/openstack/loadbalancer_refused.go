@@ -33,7 +33,7 @@ func (r *run) refused(ctx context.Context, err error) {
 	defer cancel()
 	recorded := r.recordOf(lists.Without(r.existing.Recorded, []string{request.Requested}))
 	svc := r.service.DeepCopy()
-	metav1.SetMetaDataAnnotation(&svc.ObjectMeta, string(request.AnnotationLoadBalancers), r.names.Record(r.existing.Recorded...))
+	metav1.SetMetaDataAnnotation(&svc.ObjectMeta, string(request.AnnotationLoadBalancers), r.names.Record(r.existing.Kept, r.existing.Recorded...))
 	version, failure := r.publisher.annotate(ctx, svc, recorded)
 	if failure != nil {
 		klog.FromContext(ctx).Error(failure, "Cannot write the annotations of a Service", "service", klog.KObj(r.service))

@@ -49,6 +49,9 @@ type run struct {
 	// tighten ends what the security group allows for the load balancers that the Service is to
 	// leave, nil if that is nothing.
 	tighten func(ctx context.Context) error
+	// kept is the VIP that the Service keeps as its address, for the record; the zero Addr for
+	// none, see [input.keptVIP].
+	kept netip.Addr
 	// addr is the address to publish, the zero Addr as long as it is not known.
 	addr netip.Addr
 }
@@ -278,7 +281,8 @@ func (r *run) publish(ctx context.Context, id string, err error) error {
 	defer cancel()
 	r.current = id
 	values := published(id, r.addr)
-	if len(r.existing.Recorded) > 0 || !r.hadAddress() { // the address proves that it was not the user's, too
+	// Without a record the address proves that the ID was not the user's, too.
+	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.create && r.request.Internal {
 		maps.Copy(values, r.recordOf(append([]string{id}, r.others...)))
 	}
 	_, failure := r.publisher.annotate(ctx, r.service, values)

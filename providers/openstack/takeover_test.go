@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -30,6 +31,9 @@ type upstreamCase struct {
 	// internal leaves out the floating IP; floating is the address of one that a user made.
 	internal bool
 	floating string
+	// kept means that the upstream controller found no external network and published the VIP,
+	// and recorded that the record is written, which shows that the Service is internal.
+	kept, recorded bool
 	// old means that the upstream controller makes no such load balancer any more.
 	old bool
 	// writes are the calls that a takeover makes, none by default, and then is what the
@@ -63,7 +67,14 @@ func upstreamCases() map[string]upstreamCase {
 			kubetest.Port(v1.ProtocolUDP, 53)(s)
 			kubetest.Port(v1.ProtocolSCTP, 53)(s)
 		})},
-		"internal": {reason: "there is no floating IP", internal: true, spec: none, change: edits(annotated(request.AnnotationInternal, "true"))},
+		"internal": {reason: "there is no floating IP", internal: true, recorded: true, spec: none, change: edits(annotated(request.AnnotationInternal, "true"))},
+		"internal, by name": {
+			reason: "the same without annotations", internal: true, recorded: true, found: true, old: true, spec: none,
+			change: edits(annotated(request.AnnotationInternal, "true")),
+		},
+		"no external network":          {reason: "the published address stays", internal: true, kept: true, config: monitors},
+		"no external network, by name": {reason: "the same without annotations", internal: true, kept: true, found: true, spec: none},
+		"no external network, groups":  {reason: "nothing of it depends on the address", internal: true, kept: true, config: managed, spec: group},
 		"by name":  {reason: "annotations are as old as version 1.21", found: true, old: true, spec: none},
 
 		"serial": {reason: "members have other names and no subnet", config: serial + monitors, spec: alone},
@@ -126,7 +137,8 @@ func upstreamCases() map[string]upstreamCase {
 
 // TestTakeover (OS-LB-1, OS-LB-7): load balancers that the upstream controller made are
 // carried on without a write to the cloud and to the Kubernetes API, apart from those that a
-// case names: the status, the Service and all objects of the cloud stay as they are.
+// case names: the status, the Service and all objects of the cloud stay as they are. So does
+// the published VIP of a Service for which upstream found no external network (OS-LB-30).
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	for name, tc := range upstreamCases() {
@@ -142,7 +154,7 @@ func testTakeover(t *testing.T, tc upstreamCase) {
 	p := provision(t, tc, true)
 	before, dump, writes := p.LoadBalancers(), p.Dump(), p.Writes()
 	run, events := p.carryOn(t)
-	if len(events) > 0 {
+	if len(events) > 0 != tc.kept || tc.kept && (len(events) > 1 || !wrote(events, string(floatingip.AddressKept))) {
 		t.Errorf("%s: Events: %q", tc.reason, events)
 	}
 	want := maps.Clone(writes)
@@ -157,6 +169,9 @@ func testTakeover(t *testing.T, tc upstreamCase) {
 		annotated(request.AnnotationLoadBalancerID, before[0].ID)(want)
 		annotated(request.AnnotationLoadBalancerAddress, service.Status.LoadBalancer.Ingress[0].IP)(want)
 		got := run.stored(service.Name)
+		if tc.recorded {
+			annotated(request.AnnotationLoadBalancers, string(service.UID)+" "+before[0].ID)(want)
+		}
 		if len(tc.writes) > 0 {
 			delete(got.Annotations, string(request.AnnotationLoadBalancers))
 		}
@@ -164,7 +179,7 @@ func testTakeover(t *testing.T, tc upstreamCase) {
 			t.Errorf("%s: %s: %s", tc.reason, service.Name, diff)
 		}
 	}
-	if calls := run.kubernetesWrites(); len(calls) > 0 && !tc.found && len(tc.writes) == 0 {
+	if calls := run.kubernetesWrites(); len(calls) > 0 && !tc.found && !tc.recorded && len(tc.writes) == 0 {
 		t.Errorf("%s: writes to the Kubernetes API: %v", tc.reason, calls)
 	}
 	switch {
@@ -187,7 +202,7 @@ func testTakeover(t *testing.T, tc upstreamCase) {
 func TestBackToUpstream(t *testing.T) {
 	t.Parallel()
 	for name, tc := range upstreamCases() {
-		if tc.old {
+		if tc.old || tc.kept {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,10 @@ import (
 // the load balancer has another floating IP.
 const AddressIgnored service.Reason = "LoadBalancerAddressIgnored"
 
+// AddressKept is the reason of the warning that an external Service keeps its VIP as the
+// address, since that is published.
+const AddressKept service.Reason = "LoadBalancerAddressKept"
+
 // ErrShared means that an external Service shares a load balancer without floating IP: only
 // the Service that owns it makes one.
 var ErrShared = apierr.Mark(apierr.ErrInvalid, errors.New("the shared load balancer has no floating IP, and only the service that owns it creates one: "+
@@ -50,6 +54,10 @@ func Diff(o *Observed, d *Desired) (change.Plan, []service.Warning) {
 			"Address %s of spec.loadBalancerIP is not used: the load balancer has the floating IP %s", wanted, current.Address)}
 	case current != nil:
 		return nil, nil
+	case d.Keeps(o):
+		return nil, []service.Warning{service.Warn(AddressKept,
+			"The load balancer has no floating IP and keeps its address %s, which was published before this controller took it over. "+
+				"To get a floating IP, which changes the address, set floating-network-id", o.VIP)}
 	}
 	if err := Check(o, d); err != nil {
 		return change.Plan{refuse(err)}, nil

@@ -16,8 +16,11 @@
 //	IPv4      internal  ours           deleted, or disassociated if it is to be kept
 //	IPv4      internal  of a user      disassociated
 //	IPv4      external  any            used
+//	IPv4      external  none, kept     the VIP stays the address, unless the user names a network, a subnet or an address
 //	IPv4      external  none, shared   error: only the Service that owns the load balancer makes one
 //	IPv4      external  none           an existing one with the wanted address, a new one otherwise
+//
+// Kept is a VIP that was published before: a floating IP would be another address.
 //
 // What it promises: a floating IP that a user made is never deleted; one is never taken
 // from another port; a creation whose response is lost is not repeated, the next run

@@ -26,6 +26,9 @@ type Desired struct {
 	// Owner reports whether the load balancer is that of the Service, or new. Other
 	// Services use the floating IP that is there.
 	Owner bool
+	// Kept is the VIP that the Service has published and keeps, see [Desired.Keeps]; the zero
+	// Addr for none.
+	Kept netip.Addr
 	// Place is where a new floating IP comes from. It only has to be set if
 	// [Desired.NeedsPlace] reports so.
 	Place networks.Place
@@ -59,7 +62,15 @@ func (d *Desired) NeedsPlace(o *Observed) bool {
 func (d *Desired) lacks(o *Observed) bool {
 	needs, _ := d.Request.NeedsFloatingIP(o.VIP)
 
-	return d.Owner && needs && o.Current() == nil
+	return d.Owner && needs && o.Current() == nil && !d.Keeps(o)
+}
+
+// Keeps reports whether the load balancer gets no floating IP because its VIP is published and
+// is to stay the address: there is none, and the user names none.
+func (d *Desired) Keeps(o *Observed) bool {
+	needs, _ := d.Request.NeedsFloatingIP(o.VIP)
+
+	return d.Owner && needs && o.Current() == nil && d.Kept.IsValid() && d.Kept == o.VIP && !d.Request.FloatingIP.Named
 }
 
 // Observed is a load balancer with what is associated with its VIP.

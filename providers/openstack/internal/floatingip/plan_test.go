@@ -2,6 +2,7 @@ package floatingip_test
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -45,6 +46,7 @@ type inputs struct {
 	wanted               string // spec.loadBalancerIP
 	family               v1.IPFamily
 	shared               bool
+	kept                 string // the published VIP
 	place                networks.Place
 	placeErr             error
 }
@@ -64,6 +66,9 @@ func (in inputs) make(t *testing.T) (*floatingip.Desired, *floatingip.Observed) 
 	must(t, err)
 	d := floatingip.Build(r, !in.shared)
 	d.Place, d.PlaceErr = in.place, in.placeErr
+	if in.kept != "" {
+		d.Kept = netip.MustParseAddr(in.kept)
+	}
 	vip := in.vip
 	if vip == "" {
 		vip = "10.0.0.9"
@@ -104,6 +109,13 @@ func TestPlans(t *testing.T) {
 		"NoNetwork":        {reason: "nothing to create it from", place: true, warning: request.ForcedInternal},
 		"NoPlace":          {reason: "an error where it is needed", inputs: inputs{placeErr: noPlace}, place: true, want: "refuse: no subnet\n"},
 		"PlaceNotNeeded":   {reason: "no error where it is not", inputs: inputs{placeErr: noPlace, associated: "user"}},
+		"Kept":             {reason: "it is published", inputs: inputs{kept: "10.0.0.9", place: net}, warning: floatingip.AddressKept},
+		"KeptOther":        {reason: "the load balancer has another VIP", inputs: inputs{kept: "10.0.0.8", place: net}, place: true, want: "create floating IP for VIP 10.0.0.9 on port port from network net, description \"" + description + "\"\n"},
+		"KeptNetwork":      {reason: "the user names a network", inputs: inputs{kept: "10.0.0.9", place: net, annotations: annotated{request.AnnotationFloatingNetworkID: missing}}, place: true, want: "create floating IP for VIP 10.0.0.9 on port port from network net, description \"" + description + "\"\n"},
+		"KeptAddress":      {reason: "the user names an address", inputs: inputs{kept: "10.0.0.9", wanted: "198.51.100.20", existing: "free"}, want: "associate floating IP 198.51.100.20 (free) with VIP 10.0.0.9 on port port\n"},
+		"KeptUser":         {reason: "a user has associated one", inputs: inputs{kept: "10.0.0.9", associated: "user"}},
+		"KeptShared":       {reason: "only the owner keeps it", inputs: inputs{kept: "10.0.0.9", shared: true, place: net}, want: "refuse: load balancer lb: " + floatingip.ErrShared.Error() + "\n"},
+		"KeptInternal":     {reason: "nothing is public", inputs: inputs{kept: "10.0.0.9", annotations: annotated{internal: "true"}}},
 		"Ours":             {reason: "it is used", inputs: inputs{associated: "ours", place: net}},
 		"User":             {reason: "it is used", inputs: inputs{associated: "user", place: net}},
 		"Both":             {reason: "both stay", inputs: inputs{associated: "ours user", place: net}},
@@ -139,7 +151,7 @@ func TestPlans(t *testing.T) {
 			if !warned(warnings, tc.warning, "") {
 				t.Errorf("%s: warnings %v", tc.reason, warnings)
 			}
-			if (floatingip.Check(o, d) != nil) != (name == "SharedWithout") {
+			if (floatingip.Check(o, d) != nil) != (name == "SharedWithout" || name == "KeptShared") {
 				t.Errorf("%s: check: %v", tc.reason, floatingip.Check(o, d))
 			}
 			for _, step := range steps {

@@ -137,11 +137,12 @@ const (
 	// Applies to: all load balancers
 	AnnotationLoadBalancerAddress annotation.Name = annotationPrefix + "load-balancer-address"
 
-	// AnnotationLoadBalancers is set by the controller, to the UID of the Service and the
-	// IDs of the load balancers that have parts of it. If it is removed, a load balancer
-	// that the Service leaves may keep parts of it.
+	// AnnotationLoadBalancers is set by the controller, to the UID of the Service, the
+	// IDs of the load balancers that have parts of it, and the internal address that it keeps
+	// although it is external, if there is one. If it is removed, a load balancer that the
+	// Service leaves may keep parts of it.
 	//
-	// Type: UID and IDs
+	// Type: UID, IDs and address
 	// Default: set by the controller
 	// Applies to: all load balancers
 	AnnotationLoadBalancers annotation.Name = "multicloud-ccm.io/load-balancers"

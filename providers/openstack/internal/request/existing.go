@@ -1,6 +1,8 @@
 package request
 
 import (
+	"net/netip"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
@@ -17,13 +19,17 @@ type Existing struct {
 	Published string
 	// Recorded are the load balancers that the Service may have parts in, see [RecordOf].
 	Recorded []string
+	// Kept is the VIP that the Service keeps as its address, see [KeptOf].
+	Kept netip.Addr
 	// KeepFloatingIP detaches the floating IP instead of deleting it.
 	KeepFloatingIP bool
 }
 
 // ForDelete returns what finds and deletes the load balancer of a Service.
 func ForDelete(svc *v1.Service, cluster string) Existing {
-	existing := Existing{Names: NewNames(cluster, svc), Published: AnnotationLoadBalancerAddress.Value(svc), Recorded: RecordOf(svc)}
+	existing := Existing{
+		Names: NewNames(cluster, svc), Published: AnnotationLoadBalancerAddress.Value(svc), Recorded: RecordOf(svc), Kept: KeptOf(svc),
+	}
 	if id := AnnotationLoadBalancerID.Value(svc); uuid.MatchString(id) {
 		existing.LoadBalancerID = id
 	}

@@ -206,7 +206,7 @@ func describeRequest(r *Request) []string {
 		fmt.Sprintf("VIP port %q subnet %q network %q address %v detect %t", r.VIP.PortID, r.VIP.SubnetID, r.VIP.NetworkID, r.VIP.Address, r.VIP.Detect),
 		fmt.Sprintf("member subnet %q detect %t", r.MemberSubnet.ID, r.MemberSubnet.Detect),
 		fmt.Sprintf("floating IP network %q subnet %q names %q tags %v address %v", r.FloatingIP.NetworkID, r.FloatingIP.SubnetID, r.FloatingIP.Subnets, r.FloatingIP.Tags, r.FloatingIP.Address),
-		fmt.Sprintf("floating IP keep %t, selects subnets %t", r.FloatingIP.Keep, r.FloatingIP.SelectsSubnets()),
+		fmt.Sprintf("floating IP keep %t, selects subnets %t, named %t", r.FloatingIP.Keep, r.FloatingIP.SelectsSubnets(), r.FloatingIP.Named),
 		fmt.Sprintf("client ranges %v wanted %t", r.ClientRanges.Prefixes, r.ClientRanges.Wanted),
 		fmt.Sprintf("affinity %t, connection limit %d", r.KeepsAffinity, r.ConnectionLimit),
 		fmt.Sprintf("health check node port %d local %t", r.HealthCheckNodePort, r.LocalTraffic),

@@ -92,6 +92,8 @@ func (p *parser) readFloatingIP(wanted netip.Addr) {
 	if chosen == annotated {
 		place = " of an annotation"
 	}
+	own := cmp.Or(subnetsOf(p.class), annotated) != floatingSubnets{}
+	r.FloatingIP.Named = own || r.FloatingIP.NetworkID != "" || r.FloatingIP.Address.IsValid()
 	p.useSubnets(chosen, place)
 }
 

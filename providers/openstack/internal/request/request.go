@@ -109,6 +109,9 @@ type FloatingIP struct {
 	// Keep detaches the floating IP instead of deleting it. It also counts for an internal
 	// Service.
 	Keep bool
+	// Named means that a user wants one, rather than any external load balancer: a network is
+	// set for it anywhere, an address, or a subnet by the Service itself or its class.
+	Named bool
 }
 
 // SelectsSubnets reports whether a new floating IP needs one of the selected subnets.
