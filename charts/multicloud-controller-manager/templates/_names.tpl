@@ -47,8 +47,8 @@ several namespaces do not share objects; a colon is in no other name.
 Labels by which a workload selects its Pods. They must never change.
 */}}
 {{- define "multicloud-controller-manager.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "multicloud-controller-manager.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "multicloud-controller-manager.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{/*
