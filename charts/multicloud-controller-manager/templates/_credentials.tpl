@@ -17,7 +17,7 @@ Secret of vsphere.credentials: its name and namespace. The mapping is empty for 
 
 {{/*
 Secrets that the process reads from the Kubernetes API, as a list of name and namespace below "items": those of vsphere.credentials
-and of the sections of vsphere.config.
+and of the sections of vsphere.config, in whose keys case makes no difference.
 */}}
 {{- define "multicloud-controller-manager.secretsRead" -}}
 {{- $found := dict -}}
@@ -29,8 +29,15 @@ and of the sections of vsphere.config.
 {{- if kindIs "map" $body -}}
 {{- range $_, $connection := prepend (values $body) $body -}}
 {{- if kindIs "map" $connection -}}
-{{- if and (get $connection "secret-name") (get $connection "secret-namespace") -}}
-{{- $secret := dict "name" (get $connection "secret-name") "namespace" (get $connection "secret-namespace") -}}
+{{- $keys := dict -}}
+{{- range $key, $value := $connection -}}
+{{- if kindIs "float64" $value -}}
+{{- $value = int64 $value -}}
+{{- end -}}
+{{- $_ := set $keys (lower $key) (toString ($value | default "")) -}}
+{{- end -}}
+{{- if and (get $keys "secret-name") (get $keys "secret-namespace") -}}
+{{- $secret := dict "name" (get $keys "secret-name") "namespace" (get $keys "secret-namespace") -}}
 {{- $_ := set $found (printf "%s/%s" $secret.namespace $secret.name) $secret -}}
 {{- end -}}
 {{- end -}}

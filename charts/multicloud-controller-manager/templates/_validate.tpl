@@ -64,8 +64,8 @@ Checks of values that the schema cannot make. Each message names the value and t
 {{- if and (or .create .existingSecret.name) (eq $source "config") -}}
 {{- range $name, $body := $.Values.vsphere.config -}}
 {{- if and (eq (lower $name) "global") (kindIs "map" $body) -}}
-{{- range list "secret-name" "secret-namespace" -}}
-{{- if hasKey $body . -}}
+{{- range keys $body | sortAlpha -}}
+{{- if has (lower .) (list "secret-name" "secret-namespace") -}}
 {{- fail (printf "vsphere.config.%s.%s is set, but vsphere.credentials names the Secret: remove one of them" $name .) -}}
 {{- end -}}
 {{- end -}}
