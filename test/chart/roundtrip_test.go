@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -129,10 +128,8 @@ func roundTrip[L ~[]string](t *testing.T, provider string, items []string) {
 func cloudConfig(t *testing.T, manifest []byte) string {
 	t.Helper()
 	for _, object := range objects(t, manifest) {
-		for _, field := range []string{"data", "stringData"} {
-			if text, ok, _ := unstructured.NestedString(object.Object, field, "cloud.conf"); ok {
-				return decoded(t, object, field, text)
-			}
+		if text, ok := cloudConfigIn(t, object); ok {
+			return text
 		}
 	}
 	t.Fatalf("there is no cloud-config in:\n%s", manifest)

@@ -33,18 +33,19 @@ vsphere:
 metrics: {enabled: true, serviceMonitor: {enabled: true}}
 `
 
-// decoded returns the text in a field of an object, which data of a Secret encodes.
-func decoded(t *testing.T, object *unstructured.Unstructured, field, text string) string {
+// cloudConfigIn returns the cloud-config in a Secret, which encodes it, or in a ConfigMap.
+func cloudConfigIn(t *testing.T, object *unstructured.Unstructured) (text string, ok bool) {
 	t.Helper()
-	if object.GetKind() != "Secret" || field != "data" {
-		return text
+	text, ok, _ = unstructured.NestedString(object.Object, "data", "cloud.conf")
+	if !ok || object.GetKind() != "Secret" {
+		return text, ok
 	}
 	content, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return string(content)
+	return string(content), true
 }
 
 // With one values file for a fleet, --set provider= switches: the cloud-config, its
@@ -62,7 +63,9 @@ func TestSwitch(t *testing.T) {
 				var first map[string]*unstructured.Unstructured
 				for _, provider := range providers {
 					all := objects(t, template(t, helm.Release{Program: program, Values: values, Set: []string{"provider=" + provider}}))
-					wantSelected(t, provider, all)
+					if made := wantSelected(t, provider, all); made == (name == "Existing") {
+						t.Errorf("%s: the rendering has a cloud-config: %t", provider, made)
+					}
 					same := withoutProvider(t, provider, all)
 					if first == nil {
 						first = same
@@ -76,17 +79,19 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// wantSelected checks that a rendering is that of the provider.
-func wantSelected(t *testing.T, provider string, all map[string]*unstructured.Unstructured) {
+// wantSelected checks that a rendering is that of the provider, and reports whether it
+// has a cloud-config.
+func wantSelected(t *testing.T, provider string, all map[string]*unstructured.Unstructured) (made bool) {
 	t.Helper()
 	for key, object := range all {
 		if got := object.GetLabels()[providerLabel]; got != provider {
 			t.Errorf("%s has the provider %q in its label, want %q", key, got, provider)
 		}
-		text, ok, _ := unstructured.NestedString(object.Object, "stringData", "cloud.conf")
+		text, ok := cloudConfigIn(t, object)
 		if !ok {
 			continue
 		}
+		made = true
 		file, err := config.Parse(key, []byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -95,6 +100,8 @@ func wantSelected(t *testing.T, provider string, all map[string]*unstructured.Un
 			t.Errorf("the cloud-config names the provider %q, %v, want %q", got, err, provider)
 		}
 	}
+
+	return made
 }
 
 // withoutProvider removes what may depend on the provider, and fails if there is none
@@ -106,9 +113,7 @@ func withoutProvider(t *testing.T, provider string, all map[string]*unstructured
 		if strings.HasPrefix(object.GetAPIVersion(), "rbac.authorization.k8s.io/") {
 			continue
 		}
-		for _, field := range []string{"stringData", "data"} {
-			unstructured.RemoveNestedField(object.Object, field, "cloud.conf")
-		}
+		unstructured.RemoveNestedField(object.Object, "data", "cloud.conf")
 		removeLabel(object.Object, "metadata")
 		removeLabel(object.Object, "spec", "template", "metadata")
 		unstructured.RemoveNestedField(object.Object, "spec", "template", "metadata", "annotations", "checksum/cloud-config")
