@@ -132,6 +132,7 @@ Checks of values that the schema cannot make. Each message names the value and t
 
 {{/*
 Flags that the chart sets, and on which other objects depend, are not for extraArgs. An empty value means that there is no other way.
+The process reads an underscore in a flag as a hyphen.
 */}}
 {{- define "multicloud-controller-manager.validate.arguments" -}}
 {{- $values := dict
@@ -153,7 +154,7 @@ Flags that the chart sets, and on which other objects depend, are not for extraA
   "tls-cert-file" "tls.existingSecret"
   "tls-private-key-file" "tls.existingSecret" -}}
 {{- range .Values.extraArgs -}}
-{{- $flag := . | trimPrefix "-" | trimPrefix "-" | splitList "=" | first -}}
+{{- $flag := . | trimPrefix "-" | trimPrefix "-" | splitList "=" | first | replace "_" "-" -}}
 {{- if eq $flag "cloud-provider" -}}
 {{- fail "extraArgs has --cloud-provider, but the cloud-config names the provider: remove it and set the value provider" -}}
 {{- else if hasKey $values $flag -}}
