@@ -55,6 +55,8 @@ func evaluate(r result) []row {
 	if r.foreign > 0 {
 		first = withoutBudget(first) // the whole inventory is read before, page by page
 	}
+	rows = append(rows, nodes, first)
+	rows = append(rows, evaluateCPU(r)...)
 	memory := "peak memory"
 	switch {
 	case r.hasBalancers():
@@ -63,9 +65,26 @@ func evaluate(r result) []row {
 		memory = fmt.Sprintf("peak memory with %d other machines", r.foreign)
 	}
 
-	return append(rows, nodes, first,
+	return append(rows,
 		size(memory, r.peakRSS, maxPeakRSS+int64(r.foreign)*maxForeignRSS, 1<<20, "MiB"),
 		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
+	)
+}
+
+// evaluateCPU lists CPU times, for which there are no budgets.
+func evaluateCPU(r result) []row {
+	used := func(what string, measured time.Duration) row { return withoutBudget(duration(what, measured, 0)) }
+	rows := []row{
+		used(fmt.Sprintf("CPU time from start until %d nodes are initialized", r.nodes), r.startCPU),
+		used("CPU time in a steady "+steadyPeriod(r.steady), r.steadyCPU),
+	}
+	if !r.hasBalancers() {
+		return rows
+	}
+
+	return append(rows,
+		used(fmt.Sprintf("CPU time from start until %d load balancers are created", r.services), r.balancers.createCPU),
+		used(fmt.Sprintf("CPU time of a restart with %d load balancers", r.services), r.balancers.resyncCPU),
 	)
 }
 

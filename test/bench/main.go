@@ -1,4 +1,4 @@
-// Command bench measures what the binary costs, in calls to the cloud, time and
+// Command bench measures what the binary costs, in calls to the cloud, time, CPU time and
 // memory, and compares that with the budgets. The cloud is simulated, the
 // control plane and the binary are real.
 //

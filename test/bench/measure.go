@@ -69,8 +69,11 @@ type result struct {
 	existsCalls int // how often it was checked whether a node's machine exists
 	lookedCount int
 	balancers   balancers
-	peakRSS     int64
-	binarySize  int64
+	// startCPU is what the process has used until all nodes were initialized, steadyCPU what one has used
+	// in the steady period.
+	startCPU, steadyCPU time.Duration
+	peakRSS             int64
+	binarySize          int64
 }
 
 // bench is a measurement while it runs.
@@ -166,6 +169,9 @@ func (b *bench) measureStart(ctx context.Context) error {
 		return err
 	}
 	b.initialize = b.Cloud.Calls().Since(before)
+	if b.startCPU, err = cpuTime(process.PID()); err != nil {
+		return err
+	}
 
 	return b.end(ctx, process)
 }
@@ -209,11 +215,19 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 	if err != nil {
 		return err
 	}
+	used, err := cpuTime(process.PID())
+	if err != nil {
+		return err
+	}
 	began, before := time.Now(), b.Cloud.Calls()
 	if err := errors.Join(wait(ctx, b.steady), b.awaitUpdates(ctx, process, updates+1)); err != nil {
 		return err
 	}
 	b.steadyCalls, b.steadyTook = b.Cloud.Calls().Since(before), time.Since(began)
+	if b.steadyCPU, err = cpuTime(process.PID()); err != nil {
+		return err
+	}
+	b.steadyCPU -= used
 	if b.nodeUpdates, err = updatesOf(process); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ func sample() result {
 		steadyCalls: calls(map[string]int{"List": 2}, 1),
 		nodeUpdates: 1, steadyLooks: 60,
 		lifecycle: calls(nil, 0), existsCalls: 400, lookedCount: 4,
+		startCPU: 2340 * time.Millisecond, steadyCPU: 450 * time.Millisecond,
 		peakRSS: 90 << 20, binarySize: 80_000_000,
 	}
 }
@@ -48,6 +49,7 @@ func balanced() result {
 		},
 		took: time.Minute, all: calls(map[string]int{"List": 150, "Create": 600}),
 		resync: calls(map[string]int{"List": 100}), writes: calls(nil),
+		createCPU: 12 * time.Second, resyncCPU: 3 * time.Second,
 	}
 
 	return r
@@ -180,6 +182,36 @@ func TestParsePeak(t *testing.T) {
 	}
 	if peak, err := peakRSS(os.Getpid()); err != nil || peak < 1<<20 {
 		t.Errorf("our own peak: %d, %v", peak, err)
+	}
+}
+
+func TestParseCPU(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, stat string
+		want         time.Duration
+		fails        bool
+	}{
+		"user and system": {
+			reason: "both count", stat: "1 (ccm) S 2 3 4 5 6 7 8 9 10 11 150 25 99 99 20 0", want: 1750 * time.Millisecond,
+		},
+		"name with spaces": {
+			reason: "the name of a program is not limited", stat: "1 (a) b (c)) S 2 3 4 5 6 7 8 9 10 11 100 0 99 99 20 0", want: time.Second,
+		},
+		"too short":    {reason: "a field is missing", stat: "1 (ccm) S 2 3 4 5 6 7 8 9 10 11 150", fails: true},
+		"not a number": {reason: "the format is another one", stat: "1 (ccm) S 2 3 4 5 6 7 8 9 10 11 150 x 99", fails: true},
+		"empty":        {reason: "the process has ended", stat: "", fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := parseCPU(tc.stat); got != tc.want || (err != nil) != tc.fails {
+				t.Errorf("%s: got %v, error %v, want %v, error: %t", tc.reason, got, err, tc.want, tc.fails)
+			}
+		})
+	}
+	if used, err := cpuTime(os.Getpid()); err != nil || used < 0 {
+		t.Errorf("our own CPU time: %v, %v", used, err)
 	}
 }
 

@@ -28,6 +28,9 @@ type balancers struct {
 	// resync are the calls of the next process until it has seen to all of them,
 	// writes those among them that may change something.
 	resync, writes scenario.Calls
+	// createCPU is the CPU time of the process that created all Services, from its start, and resyncCPU
+	// that of the next one.
+	createCPU, resyncCPU time.Duration
 }
 
 // creation is one Service that got a load balancer.
@@ -151,6 +154,9 @@ func (b *bench) createAll(ctx context.Context, cloud scenario.ServiceCloud, serv
 		return err
 	}
 	b.balancers.took, b.balancers.all = time.Since(began), cloud.Calls().Since(before)
+	if b.balancers.createCPU, err = cpuTime(process.PID()); err != nil {
+		return err
+	}
 
 	return b.end(ctx, process)
 }
@@ -169,6 +175,9 @@ func (b *bench) resyncAll(ctx context.Context, cloud scenario.ServiceCloud) erro
 		return err
 	}
 	b.balancers.resync, b.balancers.writes = cloud.Calls().Since(before), cloud.Writes().Since(writes)
+	if b.balancers.resyncCPU, err = cpuTime(process.PID()); err != nil {
+		return err
+	}
 
 	return b.end(ctx, process)
 }
