@@ -44,17 +44,25 @@ Environment variables of the container, as a YAML list below "items". A variable
 
 {{/*
 GOMEMLIMIT: 90 % of the memory limit in bytes, so that the garbage collector works harder before the kernel ends the process. It is
-empty if there is no limit.
+empty if there is no limit. The limit is a quantity of Kubernetes in any of its forms
+(https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/).
 */}}
 {{- define "multicloud-controller-manager.memoryLimit" -}}
 {{- $limit := dig "limits" "memory" "" (.Values.resources | default dict) -}}
-{{- if kindIs "float64" $limit -}}
-{{- $limit = int64 $limit -}}
+{{- $limit = ternary "" (toString $limit) (kindIs "invalid" $limit) -}}
+{{- if $limit -}}
+{{- if not (regexMatch "^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?$" $limit) -}}
+{{- fail (printf "resources.limits.memory is %q, which is not a quantity: use a number with a suffix such as Mi or Gi" $limit) -}}
 {{- end -}}
-{{- $factors := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
-{{- if regexMatch "^[0-9]+(\\.[0-9]+)?(k|M|G|T|Ki|Mi|Gi|Ti)?$" (toString $limit) -}}
-{{- $number := regexFind "^[0-9.]+" (toString $limit) -}}
-{{- $factor := get $factors (trimPrefix $number (toString $limit)) -}}
-{{- mulf (float64 $number) $factor 0.9 | floor | int64 -}}
+{{- $number := regexFind "^[+-]?[0-9.]+([eE][+-]?[0-9]+)?" $limit -}}
+{{- $factors := dict "" 1 "n" 0.000000001 "u" 0.000001 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18
+    "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $bytes := minf (mulf (float64 $number) (get $factors (trimPrefix $number $limit))) 9223372036854775807 -}}
+{{- if and (ne $bytes 0.0) (lt $bytes 1048576.0) -}}
+{{- fail (printf "resources.limits.memory is %q, which is less than 1Mi: use a suffix such as Mi or Gi" $limit) -}}
+{{- end -}}
+{{- if $bytes -}}
+{{- mulf $bytes 0.9 | floor | int64 -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
