@@ -3,7 +3,9 @@
 #   docker build --build-arg VERSION="$(git describe --tags --match 'v*')" --build-arg REVISION="$(git rev-parse HEAD)" \
 #     --build-arg CREATED="$(TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ)" .
 #
-# Its files and metadata are those of make image, its digest is not: an engine stores the time of the build.
+# Its files, user, entry point and labels are those of make image. Its digest is not, since an engine adds the time of the build and
+# the variable PATH. For the other architecture, add --platform linux/arm64: the compiler runs on that of the machine. Buildah
+# 1.28 then also needs --build-arg BUILDPLATFORM=linux/amd64.
 ARG GO_IMAGE=golang:1.26
 
 FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS build

@@ -164,7 +164,7 @@ release: ## Write a release of the tag that is checked out into dist/
 	@$(MAKE) --no-print-directory image
 	@helm="$$(tools/build helm)"; cd tools/image && $(SOURCE_DATE) ../progress "collecting the release" $(RUN_TOOL) ./release \
 		-binaries "$(CURDIR)/bin" -image "$(CURDIR)/bin/image" -chart "$(CURDIR)/charts/$(BINARY)" -helm "$$helm" -version '$(VERSION)' \
-		-providers aws,openstack,vsphere -policy "$(CURDIR)/docs/reference/aws-iam.md" -output "$(CURDIR)/dist"
+		-providers aws,openstack,vsphere -policy "$(CURDIR)/docs/reference/aws-iam.md" -changelog "$(CURDIR)/CHANGELOG.md" -output "$(CURDIR)/dist"
 	@cat dist/SHA256SUMS
 
 verify-release: ## Build a release twice, from two clones, and compare the files; COLD=1 compiles everything twice

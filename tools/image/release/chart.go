@@ -46,6 +46,10 @@ func (c chart) fileName() string { return c.name + "-" + c.version + ".tgz" }
 // of the application. Helm writes the time of the build into packages; these have that of the
 // sources.
 func packageChart(ctx context.Context, o options) (chart, error) {
+	annotations, err := annotationsOf(o.changelog, o.version)
+	if err != nil {
+		return chart{}, fmt.Errorf("package chart: %w", err)
+	}
 	folder, err := os.MkdirTemp("", "multicloud-ccm-chart-*")
 	if err != nil {
 		return chart{}, fmt.Errorf("package chart: %w", err)
@@ -62,7 +66,7 @@ func packageChart(ctx context.Context, o options) (chart, error) {
 	if err != nil {
 		return chart{}, fmt.Errorf("package chart: %w", err)
 	}
-	packed, err := normalize(data, o.made)
+	packed, err := normalize(data, o.made, annotations)
 	if err != nil {
 		return chart{}, fmt.Errorf("package chart: %w", err)
 	}
@@ -83,8 +87,9 @@ func helm(ctx context.Context, path string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// normalize writes a package again, with files that belong to root and bear one time.
-func normalize(data []byte, made time.Time) (chart, error) {
+// normalize writes a package again, with files that belong to root and bear one time, and with
+// annotations added to the chart.
+func normalize(data []byte, made time.Time, annotations map[string]string) (chart, error) {
 	compressed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return chart{}, err
@@ -106,6 +111,9 @@ func normalize(data []byte, made time.Time) (chart, error) {
 			return chart{}, err
 		}
 		if filepath.Base(header.Name) == "Chart.yaml" && filepath.Dir(filepath.Dir(header.Name)) == "." {
+			if content, err = annotate(content, annotations); err != nil {
+				return chart{}, err
+			}
 			if err := packed.describe(content); err != nil {
 				return chart{}, err
 			}
@@ -127,6 +135,28 @@ func normalize(data []byte, made time.Time) (chart, error) {
 	packed.data = text.Bytes()
 
 	return packed, nil
+}
+
+// annotate adds annotations to Chart.yaml, and replaces those of the same names.
+func annotate(text []byte, annotations map[string]string) ([]byte, error) {
+	var all map[string]any
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read Chart.yaml: %w", err)
+	}
+	merged, ok := all["annotations"].(map[string]any)
+	if !ok {
+		merged = map[string]any{}
+	}
+	for name, value := range annotations {
+		merged[name] = value
+	}
+	all["annotations"] = merged
+	text, err := yaml.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("write Chart.yaml: %w", err)
+	}
+
+	return text, nil
 }
 
 // describe reads Chart.yaml.

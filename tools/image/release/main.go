@@ -33,10 +33,10 @@ func main() {
 
 // options are the command line.
 type options struct {
-	binaries, image, chart, policy string
-	helm, version, providers       string
-	output                         string
-	made                           time.Time
+	binaries, image, chart, policy, changelog string
+	helm, version, providers                  string
+	output                                    string
+	made                                      time.Time
 }
 
 func run(ctx context.Context, args []string) error {
@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.binaries, "binaries", "", "folder with a folder for each platform, such as linux-amd64, with its binary")
 	flags.StringVar(&o.image, "image", "", "folder with the files of make image")
 	flags.StringVar(&o.chart, "chart", "", "folder of the chart")
+	flags.StringVar(&o.changelog, "changelog", "", "changelog with a section for the version")
 	flags.StringVar(&o.policy, "policy", "", "page with the IAM policy of AWS")
 	flags.StringVar(&o.helm, "helm", "", "path of Helm")
 	flags.StringVar(&o.version, "version", "", "version of the release, which is the tag of the image")
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	for _, value := range []string{o.binaries, o.image, o.chart, o.policy, o.helm, o.version, o.providers, o.output} {
+	for _, value := range []string{o.binaries, o.image, o.chart, o.changelog, o.policy, o.helm, o.version, o.providers, o.output} {
 		if value == "" || flags.NArg() > 0 {
 			return errors.New("all flags are needed, and nothing but flags")
 		}

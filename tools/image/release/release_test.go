@@ -23,7 +23,8 @@ import (
 )
 
 // chartText is the Chart.yaml of the tests.
-const chartText = "apiVersion: v2\nname: ccm\nversion: 0.1.0\nappVersion: v1.2.3\nhome: https://example.com\ndescription: A chart\n"
+const chartText = "apiVersion: v2\nname: ccm\nversion: 0.1.0\nappVersion: v1.2.3\nhome: https://example.com\ndescription: A chart\n" +
+	"annotations: {artifacthub.io/license: Apache-2.0, artifacthub.io/prerelease: \"maybe\"}\n"
 
 // fakeHelm is a program that packages a given file and renders its arguments.
 func fakeHelm(t *testing.T, packed []byte) string {
@@ -115,7 +116,8 @@ func input(t *testing.T, made time.Time, owner int) options {
 
 	return options{
 		binaries: filepath.Join(folder, "bin"), image: filepath.Join(folder, "image"), chart: "the-chart",
-		policy: filepath.Join("..", "..", "..", "docs", "reference", "aws-iam.md"), helm: fakeHelm(t, packageOf(t, made, owner, filesOfChart()...)),
+		changelog: put(t, folder, "CHANGELOG.md", []byte("## v1.2.3\n\n### Security\n\n* A fix.\n")),
+		policy:    filepath.Join("..", "..", "..", "docs", "reference", "aws-iam.md"), helm: fakeHelm(t, packageOf(t, made, owner, filesOfChart()...)),
 		version: "v1.2.3", providers: "aws,vsphere", output: filepath.Join(folder, "dist"), made: time.Unix(1700000000, 0).UTC(),
 	}
 }
@@ -223,12 +225,22 @@ func testChart(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var described map[string]string
+	var described struct {
+		Name, AppVersion string
+		Annotations      map[string]string
+	}
 	if err := json.Unmarshal(config, &described); err != nil {
 		t.Fatal(err)
 	}
-	if described["name"] != "ccm" || described["appVersion"] != "v1.2.3" {
+	if described.Name != "ccm" || described.AppVersion != "v1.2.3" {
 		t.Errorf("want Chart.yaml as configuration, got %s", config)
+	}
+	annotations = map[string]string{
+		"artifacthub.io/changes":                 "- description: A fix.\n  kind: security\n",
+		"artifacthub.io/containsSecurityUpdates": "true", "artifacthub.io/prerelease": "false", "artifacthub.io/license": "Apache-2.0",
+	}
+	if diff := cmp.Diff(annotations, described.Annotations); diff != "" {
+		t.Errorf("annotations of the chart (-want +got):\n%s", diff)
 	}
 	packed, err := content.FetchAll(ctx, store, manifest.Layers[0])
 	if err != nil || !bytes.Equal(packed, readFile(t, folder, "ccm-0.1.0.tgz")) {
@@ -243,7 +255,7 @@ func testChart(t *testing.T, folder string) {
 func TestNormalize(t *testing.T) {
 	t.Parallel()
 	made := time.Unix(1700000000, 0)
-	packed, err := normalize(packageOf(t, time.Unix(1, 0), 7, filesOfChart()...), made)
+	packed, err := normalize(packageOf(t, time.Unix(1, 0), 7, filesOfChart()...), made, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +283,7 @@ func TestNormalize(t *testing.T) {
 	if packed.fileName() != "ccm-0.1.0.tgz" {
 		t.Errorf("want the name of the chart, not that of the one within, got %s", packed.fileName())
 	}
-	if _, err := normalize(packageOf(t, made, 0, "ccm/values.yaml"), made); err == nil {
+	if _, err := normalize(packageOf(t, made, 0, "ccm/values.yaml"), made, nil); err == nil {
 		t.Error("want an error without Chart.yaml")
 	}
 }
@@ -308,6 +320,7 @@ func TestRefuses(t *testing.T) {
 		"NoImage":    {"nothing was packed", func(o *options) { o.image = "nowhere" }, "find the image: "},
 		"NoHelm":     {"it was not built", func(o *options) { o.helm = "nowhere/helm" }, "helm package: "},
 		"BadChart":   {"what Helm prints is in the error", func(o *options) { o.chart = "another" }, "helm package: exit status 1"},
+		"NoVersion":  {"the changelog was not prepared", func(o *options) { o.version = "v1.3.0" }, `there is no section "## v1.3.0"`},
 		"NoPolicy":   {"the page was moved", func(o *options) { o.policy = "nowhere" }, "read IAM policy: "},
 	} {
 		t.Run(name, func(t *testing.T) {
