@@ -170,14 +170,14 @@ release: ## Write a release of the tag that is checked out into dist/
 verify-release: ## Build a release twice, from two clones, and compare the files; COLD=1 compiles everything twice
 	@tools/reproducible
 
-# Without VALUES, all settings of the cloud are in a Secret cloud-config with the key cloud.conf,
-# which need not be there for AWS.
+# Without VALUES, all settings of the cloud are in a Secret ccm-PROVIDER with the key cloud.conf,
+# and there are none for AWS.
 VALUES ?=
 MANIFESTS ?= bin/manifests
 manifests: helm ## Render the chart of PROVIDER into bin/manifests, for those without Helm; VALUES=<file> has its values
 	@mkdir -p $(MANIFESTS)
 	@"$$(tools/build --path helm4)" template $(BINARY) $(CHART) --namespace kube-system --skip-tests --set provider=$(PROVIDER) \
-		$(if $(VALUES),--values '$(VALUES)',$(if $(filter-out aws,$(PROVIDER)),--set cloudConfig.existingSecret.name=cloud-config)) \
+		$(if $(VALUES),--values '$(VALUES)',$(if $(filter-out aws,$(PROVIDER)),--set cloudConfig.existingSecret.name=ccm-$(PROVIDER))) \
 		>$(MANIFESTS)/$(PROVIDER).yaml.new
 	@mv $(MANIFESTS)/$(PROVIDER).yaml.new $(MANIFESTS)/$(PROVIDER).yaml
 	@echo "$(MANIFESTS)/$(PROVIDER).yaml"

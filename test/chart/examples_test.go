@@ -68,11 +68,11 @@ func TestKustomize(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := objects(t, output)
-	if all["Secret/kube-system/cloud-config"] == nil {
-		t.Errorf("there is no Secret cloud-config: %q", slices.Sorted(maps.Keys(all)))
+	if all["Secret/kube-system/ccm-openstack"] == nil {
+		t.Errorf("there is no Secret ccm-openstack: %q", slices.Sorted(maps.Keys(all)))
 	}
 	if !strings.Contains(string(output), "image: registry.example.com/multicloud-controller-manager:v0.1.0\n") ||
-		!strings.Contains(string(output), "secretName: cloud-config\n") {
+		!strings.Contains(string(output), "secretName: ccm-openstack\n") {
 		t.Errorf("the workload has another image or Secret:\n%s", output)
 	}
 	conformText(t, output)

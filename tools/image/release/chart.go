@@ -220,8 +220,9 @@ func writeManifests(ctx context.Context, o options, c chart, provider string) er
 		"template", commandName, filepath.Join(o.output, c.fileName()), "--namespace", "kube-system", "--skip-tests", "--set", "provider=" + provider,
 	}
 	if provider != "aws" {
-		config = "The key cloud.conf of the Secret kube-system/cloud-config has the cloud-config."
-		args = append(args, "--set", "cloudConfig.existingSecret.name=cloud-config")
+		secret := "ccm-" + provider
+		config = "The key cloud.conf of the Secret kube-system/" + secret + " has the cloud-config."
+		args = append(args, "--set", "cloudConfig.existingSecret.name="+secret)
 	}
 	text, err := helm(ctx, o.helm, args...)
 	if err != nil {
