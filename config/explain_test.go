@@ -34,6 +34,24 @@ func TestExplain(t *testing.T) {
 				`[VirtualCenter "west"] tags =  | default`,
 			},
 		},
+		"URL": {
+			text: "[Global]\nname = https://user:s3cret@example.com/a?b=c\n[VirtualCenter \"a\"]\nserver = \"user:p@example.com\"\n",
+			want: []string{
+				"[Global] name = https://user:xxxxx@example.com/a?b=c | cloud.conf:2:1",
+				"[Global] token =  | default",
+				"[Global] ca-file =  | environment CA_FILE",
+				"[Global] count = 0 | default",
+				"[Global] insecure = false | default",
+				"[Global] wait = 0s | default",
+				"[Global] zones =  | default",
+				"[Global] nets =  | default",
+				"[Global] limit =  | default",
+				"[Global] hosts = [] | default",
+				`[VirtualCenter "a"] server = user:p@example.com | cloud.conf:4:1`,
+				`[VirtualCenter "a"] password =  | default`,
+				`[VirtualCenter "a"] tags =  | default`,
+			},
+		},
 		"YAML": {
 			text: "global:\n  name: b\n  count:\n  wait: 1m\n  nets: [10.0.0.0/8]\n",
 			want: []string{

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -174,7 +175,8 @@ func (f *File) At(schema Schema, name Name) Position {
 	return at
 }
 
-// text formats a value for people. An empty secret shows that it is empty.
+// text formats a value for people. An empty secret shows that it is empty, and a URL is shown
+// without its password.
 func text(value reflect.Value) string {
 	for value.Kind() == reflect.Pointer {
 		if value.IsNil() {
@@ -186,5 +188,10 @@ func text(value reflect.Value) string {
 		return ""
 	}
 
-	return fmt.Sprint(value.Interface())
+	shown := fmt.Sprint(value.Interface())
+	if u, err := url.Parse(shown); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+
+	return shown
 }
