@@ -174,7 +174,6 @@ func TestChartInstalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t)
-			c.changed = c.changed || tc.accounts // their tokens stay
 			f := c.startClouds(t)
 			f.values["useServiceAccountCredentials"] = tc.accounts
 			r := c.newRelease(t, tc.program, releaseName, ours(t))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,12 +75,17 @@ func startCluster(t *testing.T) *cluster {
 }
 
 // newCluster runs a control plane. It stores objects as JSON, which age can
-// read.
-func newCluster(t *testing.T, args ...string) *cluster {
+// read, and writes each request of a ServiceAccount to a file before it responds.
+func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	cp, err := controlplane.Start(t.Context(), controlplane.Options{
-		ExtraAPIServerArgs: append([]string{"--storage-media-type=application/json"}, args...),
-	})
+	policy, err := filepath.Abs(filepath.Join("testdata", "audit-policy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp, err := controlplane.Start(t.Context(), controlplane.Options{ExtraAPIServerArgs: []string{
+		"--storage-media-type=application/json",
+		"--audit-policy-file=" + policy, "--audit-log-path=" + auditFile, "--audit-log-mode=blocking",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +98,21 @@ func newCluster(t *testing.T, args ...string) *cluster {
 	}
 
 	return c
+}
+
+// auditFile is where the requests are, below the directory of the control plane.
+const auditFile = "audit.log"
+
+func (c *cluster) auditLog() string { return filepath.Join(c.Dir(), auditFile) }
+
+// makeSecretNamespace makes the namespace of Secrets, which later tests may find.
+func (c *cluster) makeSecretNamespace(t *testing.T) {
+	t.Helper()
+	namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: secretNamespace}}
+	_, err := c.Client().CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
 }
 
 // makeNamespace makes a namespace with labels, each written as a line of YAML.

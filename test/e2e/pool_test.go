@@ -8,10 +8,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
+
+// serverLabel is on the Lease of an API server.
+const serverLabel = "apiserver.kubernetes.io/identity"
 
 // clusters is shared by all tests; TestMain stops what it holds at the end.
 var clusters pool
@@ -67,8 +69,8 @@ func (p *pool) stop() error {
 	return errors.Join(errs...)
 }
 
-// reset deletes what a test and its processes leave behind: Nodes, Events and
-// the lease. It is an error if a Service is left: the test must delete it while
+// reset deletes what a test and its processes leave behind: Nodes, Events, Leases
+// and the accounts of controllers. It is an error if a Service is left: the test must delete it while
 // a process runs that removes its finalizer.
 func (c *cluster) reset(ctx context.Context) error {
 	core := c.Client().CoreV1()
@@ -76,10 +78,9 @@ func (c *cluster) reset(ctx context.Context) error {
 	for _, namespace := range []string{v1.NamespaceDefault, systemNamespace} {
 		errs = append(errs, core.Events(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	}
-	err := c.Client().CoordinationV1().Leases(systemNamespace).Delete(ctx, leaseName, metav1.DeleteOptions{})
-	if !apierrors.IsNotFound(err) {
-		errs = append(errs, err)
-	}
+	errs = append(errs,
+		c.Client().CoordinationV1().Leases(systemNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "!" + serverLabel}),
+		core.ServiceAccounts(systemNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name!=" + account}))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ const (
 func newCredentialStore(t *testing.T) *credentialStore {
 	t.Helper()
 	v := &credentialStore{cluster: startCluster(t), directory: t.TempDir(), secrets: map[string]string{}}
-	v.makeNamespace(t, secretNamespace)
+	v.makeSecretNamespace(t)
 	v.secret = secretName
 	var specs []vsphere.VCenterSpec
 	for i, name := range []string{inline, inSecret, inFiles, byManager, byKey, refused} {
