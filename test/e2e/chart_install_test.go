@@ -1,9 +1,7 @@
 package e2e
 
 import (
-	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/clouds"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
-	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 	"github.com/multicloud-ccm/multicloud-ccm/test/helm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/inventory"
 )
 
 // The release of the tests, and its workload.
@@ -25,38 +23,33 @@ const (
 	workloadName = releaseName + "-" + ccm.Name
 )
 
-// threeClouds is a simulated cloud for each provider, with machines that are to join the cluster, and
-// one values file for all of them.
+// threeClouds is a simulated cloud for each provider, and one values file for all of them.
 type threeClouds struct {
-	values   map[string]any
-	machines map[string][]controlplane.NodeSpec // by provider
+	*clouds.Clouds
+
+	values map[string]any
 }
 
 // startClouds runs the clouds until the test has ended. Each has three machines.
 func (c *cluster) startClouds(t *testing.T) *threeClouds {
 	t.Helper()
-	f := &threeClouds{machines: map[string][]controlplane.NodeSpec{}}
-	region := c.startRegion(t)
-	for _, name := range names(region.add(3)) {
-		f.machines["aws"] = append(f.machines["aws"], controlplane.NodeSpec{Name: name})
+	all, err := clouds.Start(3)
+	if err != nil {
+		t.Fatal(err)
 	}
-	project := c.startProject(t)
-	for i := range 3 {
-		f.machines["openstack"] = append(f.machines["openstack"], project.add(fmt.Sprintf("server-%d", i)))
-		f.machines["vsphere"] = append(f.machines["vsphere"], controlplane.NodeSpec{Name: fmt.Sprintf("vm-%d", i)})
+	t.Cleanup(func() {
+		if err := all.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	values, err := all.Values()
+	if err != nil {
+		t.Fatal(err)
 	}
-	vcenter := startCloud(t, smallVCenter("vc", "vm-0", "vm-1", "vm-2")).VCenter("vc")
-	c.makeFiles(t, vcenter)
-	f.values = map[string]any{
-		"aws":       map[string]any{"config": map[string]any{}},
-		"env":       variables(c.environment),
-		"openstack": map[string]any{"config": map[string]any{"Global": project.settings()}},
-		"vsphere":   vcenterValues(t, vcenter),
-		"caBundle":  map[string]any{"configMap": "cloud-ca"},
-		"tls":       map[string]any{"existingSecret": "serving"},
-	}
+	c.makeFiles(t, all.VCenter)
+	values["tls"] = map[string]any{"existingSecret": "serving"}
 
-	return f
+	return &threeClouds{Clouds: all, values: values}
 }
 
 // makeFiles makes what values refer to: the certificate of a vCenter, and one for the server, which
@@ -108,49 +101,10 @@ func (c *cluster) makeConfigMap(t *testing.T, name, key, text string) {
 	})
 }
 
-// variables are environment variables as values of a chart.
-func variables(environment []string) []any {
-	var all []any
-	for _, variable := range environment {
-		name, value, _ := strings.Cut(variable, "=")
-		all = append(all, map[string]any{"name": name, "value": value})
-	}
-
-	return all
-}
-
-// settings are the keys of [Global] for the user of a cluster.
-func (p *project) settings() map[string]any {
-	user := p.AuthOptions(openstack.UserCCM)
-
-	return map[string]any{
-		"auth-url": p.AuthURL(), "region": p.Regions()[0], "username": user.Username, "password": user.Password,
-		"domain-id": user.DomainID, "tenant-id": user.TenantID,
-	}
-}
-
-// vcenterValues are the values for a vCenter, whose password is in a Secret of its own.
-func vcenterValues(t *testing.T, vc *vsphere.VCenter) map[string]any {
-	t.Helper()
-	address, port, err := net.SplitHostPort(vc.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return map[string]any{
-		"config": map[string]any{"VirtualCenter": map[string]any{address: map[string]any{"port": port}}},
-		"credentials": map[string]any{
-			"create":  true,
-			"servers": map[string]any{address: map[string]any{"username": vc.User(), "password": vc.Password()}},
-		},
-	}
-}
-
 // joinNext lets a machine of a cloud join, and waits until it is initialized.
 func (c *cluster) joinNext(t *testing.T, f *threeClouds, provider string) {
 	t.Helper()
-	machine := f.machines[provider][0]
-	f.machines[provider] = f.machines[provider][1:]
+	machine := f.Next(provider)
 	c.join(t, machine)
 	c.awaitInitialized(t, machine.Name)
 	if id := c.node(t, machine.Name).Spec.ProviderID; !strings.HasPrefix(id, provider+":") {
@@ -191,11 +145,13 @@ func TestChartInstalled(t *testing.T) {
 			testSwitch(t, w, func() { notes += r.upgrade(t, f.values, "provider="+tc.to) })
 			c.joinNext(t, f, tc.to)
 			testBrokenUpgrade(t, w, r, f, tc.to)
-			wantNoSharedFields(t, tc.operation, c.added(t, before))
+			wantNoSharedFields(t, tc.operation, c.everything(t).Since(before))
 
 			r.uninstall(t)
 			w.finish(t)
-			wantNoted(t, notes, c.added(t, before))
+			for _, left := range inventory.Unnoted(notes, c.everything(t).Since(before)) {
+				t.Error(left)
+			}
 		})
 	}
 }
@@ -226,7 +182,7 @@ func testSwitch(t *testing.T, w *workload, upgrade func()) {
 // other one works on, even when its file changes, and a rollback replaces the first one alone.
 func testBrokenUpgrade(t *testing.T, w *workload, r *release, f *threeClouds, provider string) {
 	t.Helper()
-	const last = "2"
+	const last = 2
 	second := w.pods[w.hosts[1]]
 	r.upgrade(t, f.values, "provider="+provider, provider+".config.Multicloud.strict=true", provider+".config.Global.no-such-key=1")
 	failed := w.try(t)
@@ -237,7 +193,7 @@ func testBrokenUpgrade(t *testing.T, w *workload, r *release, f *threeClouds, pr
 	second.refresh(t)
 	r.joinNext(t, f, provider)
 
-	r.run(t, nil, "rollback", releaseName, last)
+	r.rollback(t, last)
 	w.rollOut(t)
 	second.refresh(t)
 	r.joinNext(t, f, provider)

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/clouds"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 	"github.com/multicloud-ccm/multicloud-ccm/test/helm"
 )
@@ -188,7 +189,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 func startUpstreamAWS(t *testing.T, c *cluster) migration {
 	t.Helper()
 	r := c.startRegion(t)
-	env := variables(c.environment)
+	env := clouds.Variables(c.environment)
 
 	return migration{
 		theirs: map[string]any{
@@ -212,7 +213,7 @@ func startUpstreamOpenStack(t *testing.T, c *cluster) migration {
 
 	return migration{
 		theirs: map[string]any{"cloudConfig": map[string]any{
-			"global": p.settings(), "loadBalancer": map[string]any{"floating-network-id": publicNetwork},
+			"global": clouds.ProjectValues(p.Cloud), "loadBalancer": map[string]any{"floating-network-id": publicNetwork},
 		}},
 		ours: map[string]any{"cloudConfig": map[string]any{"existingSecret": map[string]any{"name": "multicloud-config"}}},
 		node: node, writes: p.Writes, balanced: true,

@@ -1,155 +1,90 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/helm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/inventory"
 )
 
 // release is a release of Helm in kube-system.
 type release struct {
 	*cluster
 
-	program, name, chart, home string
+	helm helm.Installation
 }
 
 // newRelease returns a release that is not installed.
 func (c *cluster) newRelease(t *testing.T, program, name, chart string) *release {
 	t.Helper()
 
-	return &release{cluster: c, program: program, name: name, chart: chart, home: t.TempDir()}
+	return &release{cluster: c, helm: helm.Installation{
+		Program: program, Name: name, Namespace: systemNamespace, Chart: chart, Kubeconfig: c.Kubeconfig(), Home: t.TempDir(),
+	}}
 }
 
-// ours is the path of the project's chart. The go command notes the directories that a test lists, and
-// runs it again when they have changed.
+// ours is the path of the project's chart.
 func ours(t *testing.T) string {
 	t.Helper()
-	top, err := ccm.Top()
+	chart, err := helm.Path()
 	if err != nil {
-		t.Fatal(err)
-	}
-
-	chart := filepath.Join(top, helm.Chart)
-	if err := filepath.WalkDir(chart, func(_ string, _ os.DirEntry, err error) error { return err }); err != nil {
 		t.Fatal(err)
 	}
 
 	return chart
 }
 
-// run runs a command of Helm as the administrator, without any settings of the user, and returns
-// its output.
-func (r *release) run(t *testing.T, values map[string]any, args ...string) string {
-	t.Helper()
-	binary, err := helm.Locate(t.Context(), r.program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := yaml.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var output bytes.Buffer
-	args = append(slices.Clone(args), "--namespace="+systemNamespace, "--kubeconfig="+r.Kubeconfig())
-	command := exec.CommandContext(within(t), binary, args...)
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(text), &output, &output
-	command.Env = []string{"HOME=" + r.home, "KUBECACHEDIR=" + r.home, "GOGC=400"}
-	if err := command.Run(); err != nil {
-		t.Fatalf("%s %q: %v:\n%s", r.program, args, err, &output)
-	}
-
-	return output.String()
-}
-
 // install and upgrade return the notes of the chart.
 func (r *release) install(t *testing.T, values map[string]any, set ...string) string {
 	t.Helper()
+	notes, err := r.helm.Install(within(t), values, set...)
+	if err != nil {
+		t.Fatal(err)
+	}
 
-	return r.run(t, values, r.settings("install", set)...)
+	return notes
 }
 
 func (r *release) upgrade(t *testing.T, values map[string]any, set ...string) string {
 	t.Helper()
-
-	return r.run(t, values, r.settings("upgrade", set)...)
-}
-
-func (r *release) settings(command string, set []string) []string {
-	args := []string{command, r.name, r.chart, "--values=-"}
-	for _, value := range set {
-		args = append(args, "--set="+value)
+	notes, err := r.helm.Upgrade(within(t), values, set...)
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	return args
+	return notes
+}
+
+func (r *release) rollback(t *testing.T, revision int) {
+	t.Helper()
+	if err := r.helm.Rollback(within(t), revision); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (r *release) uninstall(t *testing.T) {
 	t.Helper()
-	r.run(t, nil, "uninstall", r.name)
+	if err := r.helm.Uninstall(within(t)); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// everything lists all objects of all kinds that the API server has, but for those that Helm and
-// the test itself do not make: Events, and Nodes with their Pods.
-func (c *cluster) everything(t *testing.T) map[string]*unstructured.Unstructured {
+// everything lists all objects that Helm and the process make.
+func (c *cluster) everything(t *testing.T) inventory.Objects {
 	t.Helper()
-	lists, err := c.Client().Discovery().ServerPreferredResources()
+	found, err := inventory.List(t.Context(), c.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(c.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]*unstructured.Unstructured{}
-	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "delete"}}, lists) {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, resource := range list.APIResources {
-			if slices.Contains([]string{"events", "nodes", "pods"}, resource.Name) {
-				continue
-			}
-			objects, err := client.Resource(version.WithResource(resource.Name)).List(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, object := range objects.Items {
-				found[fmt.Sprintf("%s %s/%s", resource.Kind, object.GetNamespace(), object.GetName())] = &object
-			}
-		}
 	}
 
 	return found
-}
-
-// added are the objects that were not there before.
-func (c *cluster) added(t *testing.T, before map[string]*unstructured.Unstructured) []*unstructured.Unstructured {
-	t.Helper()
-	var fresh []*unstructured.Unstructured
-	for key, object := range c.everything(t) {
-		if before[key] == nil {
-			fresh = append(fresh, object)
-		}
-	}
-
-	return fresh
 }
 
 // wantNoSharedFields checks that no field has two owners: two programs that write the same field
@@ -174,9 +109,9 @@ func wantNoSharedFields(t *testing.T, operation string, objects []*unstructured.
 		}
 		maps.Copy(all, owners)
 	}
-	helm := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(owner string) bool { return !strings.HasPrefix(owner, "helm") })
-	if len(helm) == 0 || slices.ContainsFunc(helm, func(owner string) bool { return !strings.HasSuffix(owner, " "+operation) }) {
-		t.Errorf("the operations of Helm on %d fields are not all %s", len(helm), operation)
+	byHelm := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(owner string) bool { return !strings.HasPrefix(owner, "helm") })
+	if len(byHelm) == 0 || slices.ContainsFunc(byHelm, func(owner string) bool { return !strings.HasSuffix(owner, " "+operation) }) {
+		t.Errorf("the operations of Helm on %d fields are not all %s", len(byHelm), operation)
 	}
 }
 
@@ -192,20 +127,4 @@ func leaves(path string, fields map[string]any) []string {
 	}
 
 	return all
-}
-
-// wantNoted checks that the notes of the revisions of a release name all objects that stay after
-// an uninstallation, which can only be Leases and ServiceAccounts.
-func wantNoted(t *testing.T, notes string, left []*unstructured.Unstructured) {
-	t.Helper()
-	var stay string
-	for _, note := range strings.Split(notes, "these objects stay")[1:] {
-		list, _, _ := strings.Cut(note, "To remove load balancers")
-		stay += list
-	}
-	for _, object := range left {
-		if !strings.Contains(stay, object.GetKind()) || !strings.Contains(stay, object.GetName()) || object.GetKind() != "Lease" && object.GetKind() != "ServiceAccount" {
-			t.Errorf("%s %s/%s is left, and the notes do not name it: %s", object.GetKind(), object.GetNamespace(), object.GetName(), stay)
-		}
-	}
 }
