@@ -24,11 +24,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/test/openstackservices"
 )
-
-// settled is how long a server without a record must be missing.
-const settled = 15 * time.Minute
 
 // recorded is a cluster of two Nodes, one of which has a server whose records in the
 // databases of Nova change.
@@ -82,7 +80,7 @@ func (r *recorded) missing() {
 
 // TestServicesNodeVanishes (OS-NODE-5): the records of a deleted server are purged from the
 // databases, as "nova-manage db archive_deleted_rows --purge" does. The Node is gone when the
-// server has been missing for 15 minutes.
+// server has been missing for as long as one without a record must be.
 func TestServicesNodeVanishes(t *testing.T) {
 	r := newRecorded(t, "vanishes")
 	if err := servers.Delete(t.Context(), r.Compute, r.server.ID).ExtractErr(); err != nil {
@@ -91,10 +89,10 @@ func TestServicesNodeVanishes(t *testing.T) {
 	r.awaitDeleted(r.server.ID)
 	r.purge(r.server.ID)
 	r.missing()
-	r.keeps(settled)
+	r.keeps(certainty.Settle)
 	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
 	if exists, err := r.cloud.instances.InstanceExists(t.Context(), r.node); exists || err != nil {
-		t.Errorf("the node after 15 minutes: exists %t, %v", exists, err)
+		t.Errorf("the node after %s: exists %t, %v", certainty.Settle+time.Minute, exists, err)
 	}
 	if _, err := r.cloud.instances.InstanceMetadata(t.Context(), r.node); !errors.Is(err, cloudprovider.InstanceNotFound) {
 		t.Errorf("metadata of a server without records: %v", err)
@@ -114,7 +112,7 @@ func TestServicesNodeUnmapped(t *testing.T) {
 	t.Cleanup(func() { set(cell) }) // before the server is deleted
 	set("NULL")
 	r.missing()
-	r.keeps(settled - time.Minute)
+	r.keeps(certainty.Settle - time.Minute)
 	set(cell)
 	r.clock.SetTime(r.clock.Now().Add(2 * time.Minute))
 	if exists, err := r.cloud.instances.InstanceExists(t.Context(), r.node); !exists || err != nil {
