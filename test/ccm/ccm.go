@@ -143,6 +143,12 @@ func (c *CCM) WaitHealthy(ctx context.Context) error {
 // Get fetches a path of the process's server as the user of a Kubernetes client
 // configuration, who must be allowed to.
 func (c *CCM) Get(ctx context.Context, as *rest.Config, path string) (string, error) {
+	return Fetch(ctx, as, c.port.String(), path)
+}
+
+// Fetch fetches a path of the server of a process at an address with a port, as the user of a
+// Kubernetes client configuration, who must be allowed to.
+func Fetch(ctx context.Context, as *rest.Config, address, path string) (string, error) {
 	config := rest.CopyConfig(as)
 	config.Insecure, config.CAData, config.CAFile = true, nil, ""
 	config.DisableCompression = true // it takes more CPU time than all else, on loopback for nothing
@@ -152,7 +158,7 @@ func (c *CCM) Get(ctx context.Context, as *rest.Config, path string) (string, er
 	}
 	defer client.CloseIdleConnections()
 
-	return get(ctx, client, "https://"+c.port.String()+path)
+	return get(ctx, client, "https://"+address+path)
 }
 
 // Log returns all output so far.

@@ -258,7 +258,13 @@ func (m *manager) metric(ctx context.Context, name string, labels ...string) (fl
 	if err != nil {
 		return 0, err
 	}
-	var sum float64
+
+	return sum(page, name, labels...)
+}
+
+// sum adds up the samples of a metric on a page that have all the labels.
+func sum(page, name string, labels ...string) (float64, error) {
+	var total float64
 	lines := bufio.NewScanner(strings.NewReader(page))
 	for lines.Scan() {
 		sample, value, ok := strings.Cut(lines.Text(), " ")
@@ -270,10 +276,10 @@ func (m *manager) metric(ctx context.Context, name string, labels ...string) (fl
 		if err != nil {
 			return 0, fmt.Errorf("read metric %s: %w", name, err)
 		}
-		sum += number
+		total += number
 	}
 
-	return sum, lines.Err()
+	return total, lines.Err()
 }
 
 func hasAll(sample string, labels []string) bool {

@@ -32,7 +32,10 @@ const upstreamBinaries = "UPSTREAM_BINARIES"
 type migration struct {
 	// theirs and ours are the values of the charts.
 	theirs, ours map[string]any
-	node         controlplane.NodeSpec
+	// copied makes copies of the cloud-config and the credentials of the upstream controller, as the
+	// guides do, if there are any.
+	copied func(*testing.T)
+	node   controlplane.NodeSpec
 	// writes are the calls that may change the cloud.
 	writes func() map[string]int
 	// balanced reports whether there are load balancers.
@@ -61,8 +64,8 @@ var upstreamCharts = map[string]upstreamChart{
 }
 
 // A cluster moves from the chart of the upstream controller, with its defaults, to ours and back
-// again. Both have the same lease, and ours another port for as long as both run. No Node and no
-// load balancer notices.
+// again, by the steps of the guides. Both have the same lease, and ours another port for as long as
+// both run. No Node and no load balancer notices.
 func TestMigration(t *testing.T) {
 	t.Parallel()
 	for provider, chart := range upstreamCharts {
@@ -86,6 +89,9 @@ func TestMigration(t *testing.T) {
 			}
 			history := c.follow(t)
 			before, writes := c.visible(t, m), m.writes()
+			if m.copied != nil {
+				m.copied(t)
+			}
 
 			multicloud.install(t, m.ours, "securePort=10268")
 			own := c.runDaemonSet(t, systemNamespace, workloadName, h)
@@ -93,6 +99,7 @@ func TestMigration(t *testing.T) {
 			theirs.uninstall(t)
 			upstream.finish(t)
 			m.awaitWork(t, own)
+			own.wantNothingPlanned(t)
 			multicloud.upgrade(t, m.ours)
 			own.rollOut(t)
 			own.wantEndpoint(t, defaultPort)
@@ -202,20 +209,24 @@ func startUpstreamAWS(t *testing.T, c *cluster) migration {
 }
 
 // startUpstreamOpenStack lets the chart make its Secret, which goes with it: ours has a copy with the
-// name of the provider. Theirs finds no external network by itself whose subnets belong to another
+// provider. Theirs finds no external network by itself whose subnets belong to another
 // project.
 func startUpstreamOpenStack(t *testing.T, c *cluster) migration {
 	t.Helper()
 	p := c.startProject(t)
 	node := p.add("server")
-	text := p.config() + "[LoadBalancer]\nfloating-network-id = " + publicNetwork + "\n"
-	c.makeSecret(t, &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "multicloud-config"}, StringData: map[string]string{"cloud.conf": text}})
-
 	return migration{
 		theirs: map[string]any{"cloudConfig": map[string]any{
 			"global": clouds.ProjectValues(p.Cloud), "loadBalancer": map[string]any{"floating-network-id": publicNetwork},
 		}},
-		ours: map[string]any{"cloudConfig": map[string]any{"existingSecret": map[string]any{"name": "multicloud-config"}}},
+		ours: map[string]any{"cloudConfig": map[string]any{"existingSecret": map[string]any{"name": "ccm-openstack"}}},
+		copied: func(t *testing.T) {
+			t.Helper()
+			text := string(c.secretData(t, "cloud-config")["cloud.conf"])
+			c.makeSecret(t, &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ccm-openstack"}, StringData: map[string]string{
+				"cloud.conf": replaced(t, text, "[Global]\n", "[Global]\nprovider = openstack\n"),
+			}})
+		},
 		node: node, writes: p.Writes, balanced: true,
 	}
 }
@@ -223,7 +234,7 @@ func startUpstreamOpenStack(t *testing.T, c *cluster) migration {
 // startUpstreamVSphere makes the ConfigMap that the chart has by default, with a Secret.
 func startUpstreamVSphere(t *testing.T, c *cluster) migration {
 	t.Helper()
-	const secret = "vsphere-cloud-secret"
+	const secret, config, copiedSecret, copiedConfig = "vsphere-cloud-secret", "cloud-config", "ccm-vcenter", "ccm-vsphere"
 	vc := startCloud(t, smallVCenter("vc", "vm")).VCenter("vc")
 	address, port, err := net.SplitHostPort(vc.Address())
 	if err != nil {
@@ -239,8 +250,7 @@ vcenter:
     server: %q
     datacenters: [dc-vc]
 `, port, secret, systemNamespace, address, address)
-	c.makeConfigMap(t, "cloud-config", "vsphere.conf", text)
-	c.makeConfigMap(t, "multicloud-config", "vsphere.conf", strings.Replace(text, "global:\n", "global:\n  provider: vsphere\n", 1))
+	c.makeConfigMap(t, config, "vsphere.conf", text)
 	c.makeSecret(t, &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret}, StringData: map[string]string{
 		address + ".username": vc.User(), address + ".password": vc.Password(),
 	}})
@@ -248,8 +258,18 @@ vcenter:
 	return migration{
 		theirs: map[string]any{},
 		ours: map[string]any{
-			"cloudConfig": map[string]any{"existingConfigMap": map[string]any{"name": "multicloud-config"}},
-			"vsphere":     map[string]any{"credentials": map[string]any{"existingSecret": map[string]any{"name": secret}}},
+			"cloudConfig": map[string]any{"existingConfigMap": map[string]any{"name": copiedConfig}},
+			"vsphere":     map[string]any{"credentials": map[string]any{"existingSecret": map[string]any{"name": copiedSecret}}},
+		},
+		copied: func(t *testing.T) {
+			t.Helper()
+			object, err := c.Client().CoreV1().ConfigMaps(systemNamespace).Get(t.Context(), config, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := replaced(t, object.Data["vsphere.conf"], "global:\n", "global:\n  provider: vsphere\n")
+			c.makeConfigMap(t, copiedConfig, "vsphere.conf", replaced(t, text, "secretName: "+secret, "secretName: "+copiedSecret))
+			c.makeSecret(t, &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: copiedSecret}, Data: c.secretData(t, secret)})
 		},
 		node: controlplane.NodeSpec{Name: "vm"},
 		writes: func() map[string]int {
@@ -276,6 +296,52 @@ func (m migration) awaitWork(t *testing.T, w *workload) {
 			if !strings.Contains(leader.log(t), text) {
 				return fmt.Errorf("its log lacks %s", text)
 			}
+		}
+
+		return nil
+	})
+}
+
+// secretData returns the content of a Secret.
+func (c *cluster) secretData(t *testing.T, name string) map[string][]byte {
+	t.Helper()
+	secret, err := c.Client().CoreV1().Secrets(systemNamespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return secret.Data
+}
+
+// replaced returns a text with a part replaced that must be there once.
+func replaced(t *testing.T, text, part, by string) string {
+	t.Helper()
+	if n := strings.Count(text, part); n != 1 {
+		t.Fatalf("%q is there %d times, want it once, in:\n%s", part, n, text)
+	}
+
+	return strings.Replace(text, part, by, 1)
+}
+
+// wantNothingPlanned checks the metrics of the leader, as the guides do: it has found the instance of a
+// Node, and has applied nothing.
+func (w *workload) wantNothingPlanned(t *testing.T) {
+	t.Helper()
+	leader := w.leader(t)
+	await(t, "the metrics of "+leader.Name, func(ctx context.Context) error {
+		page, err := ccm.Fetch(ctx, leader.host.RESTConfig(), leader.endpoint, "/metrics")
+		if err != nil {
+			return err
+		}
+		found, err := sum(page, "multicloud_ccm_node_instance_found")
+		if err != nil {
+			return permanentError{err}
+		}
+		if found != 1 {
+			return fmt.Errorf("multicloud_ccm_node_instance_found is %v", found)
+		}
+		if steps, err := sum(page, "multicloud_ccm_plan_steps_total"); err != nil || steps != 0 {
+			return permanentError{fmt.Errorf("multicloud_ccm_plan_steps_total is %v, error %w", steps, err)}
 		}
 
 		return nil
