@@ -84,7 +84,7 @@ type desired struct {
 	Before securitygroup.Needs
 	// Surplus are the security groups to delete.
 	Surplus []*securitygroup.Group
-	// Warnings are about what is asked for and cannot be had.
+	// Warnings are about settings of the Service that have no effect.
 	Warnings []service.Warning
 	// Incomplete is set if it could not be determined what some nodes need.
 	// Only additions are made then.

@@ -72,7 +72,7 @@ func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
 		return nil, err
 	}
 	if affinity := svc.Spec.SessionAffinity; affinity != "" && affinity != v1.ServiceAffinityNone {
-		return nil, invalid("session affinity %s cannot be had with a load balancer of AWS", affinity)
+		return nil, invalid("session affinity %s is not supported by load balancers of AWS", affinity)
 	}
 	if err := r.readPorts(svc); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (r *Request) readSpec(svc *v1.Service) ([]service.Warning, error) {
 		return nil, err
 	}
 	if svc.Spec.LoadBalancerIP != "" {
-		return nil, invalid("spec.loadBalancerIP %s cannot be had with a load balancer of AWS", svc.Spec.LoadBalancerIP)
+		return nil, invalid("spec.loadBalancerIP %s is not supported by load balancers of AWS", svc.Spec.LoadBalancerIP)
 	}
 	if len(r.Ports) == 0 {
 		return nil, invalid("no port has a node port")

@@ -146,7 +146,7 @@ func TestMistakes(t *testing.T) {
 		options []kubetest.ServiceOption
 		message string
 	}{
-		"UDPOnClassic":      {"AWS-CLB-2: TCP alone", []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 53)}, "protocol UDP cannot be had with a classic"},
+		"UDPOnClassic":      {"AWS-CLB-2: TCP alone", []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 53)}, "protocol UDP is not supported by a classic"},
 		"EmptyAttribute":    {"a value must be there", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2)}, `value ""`},
 		"CapitalAttribute":  {"AWS-NLB-9: exactly true or false", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2+"=True")}, `value "True"`},
 		"ClientIPOverUDP":   {"AWS-NLB-9: not with UDP", []kubetest.ServiceOption{nlb(), kubetest.Port(v1.ProtocolUDP, 53), with(tga, request.PreserveClientIP+"=false")}, "UDP"},

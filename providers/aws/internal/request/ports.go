@@ -30,7 +30,7 @@ func (r *Request) servePorts() ([]service.Warning, error) {
 	var served []service.Port
 	for _, port := range r.Ports {
 		if !slices.Contains(r.protocols(), port.Protocol) {
-			return nil, invalid("port %d: protocol %s cannot be had with a %s load balancer", port.Port, port.Protocol, r.Kind)
+			return nil, invalid("port %d: protocol %s is not supported by a %s load balancer", port.Port, port.Protocol, r.Kind)
 		}
 		if port.NodePort == 0 {
 			warnings = append(warnings, service.Warn(PortSkipped, "Port %d is not served: it has no node port", port.Port))

@@ -45,7 +45,7 @@ func (r *Request) readTargetGroupAttributes(svc *v1.Service) error {
 		}
 	}
 	if attributes[PreserveClientIP] == "false" && slices.ContainsFunc(svc.Spec.Ports, isUDP) {
-		return invalid("annotation %s: %s=false cannot be had with UDP ports", name, PreserveClientIP)
+		return invalid("annotation %s: %s=false is not supported with UDP ports", name, PreserveClientIP)
 	}
 	r.TargetGroupAttributes = attributes
 
