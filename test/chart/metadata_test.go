@@ -114,7 +114,7 @@ func testIcon(t *testing.T, icon string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	var root string
 	for decoder := xml.NewDecoder(file); ; {
 		token, err := decoder.Token()

@@ -215,6 +215,7 @@ func startUpstreamOpenStack(t *testing.T, c *cluster) migration {
 	t.Helper()
 	p := c.startProject(t)
 	node := p.add("server")
+
 	return migration{
 		theirs: map[string]any{"cloudConfig": map[string]any{
 			"global": clouds.ProjectValues(p.Cloud), "loadBalancer": map[string]any{"floating-network-id": publicNetwork},
