@@ -492,52 +492,64 @@ func (c *cluster) initializeAgain(t *testing.T, name string) {
 	})
 }
 
-// workAWS has every controller do all that it does.
+// joinEnded registers a node as it is when its instance has been deleted while no process ran.
+func (c *cluster) joinEnded(t *testing.T, name, providerID string) {
+	t.Helper()
+	c.join(t, controlplane.NodeSpec{Name: name, ProviderID: providerID, Ready: v1.ConditionUnknown})
+	c.initializeByHand(t, name)
+}
+
+// workAWS has every controller do all that it does. What has happened to instances before, a process
+// notices at once, and else when its list is 30 seconds old.
 func workAWS(t *testing.T, a *audited, args ...string) {
 	r := a.startRegion(t)
 	machines := r.add(3)
-	nodes := names(machines)
-	r.SetState(machines[1].id, aws.Stopped) // later, it is noticed when the list is 30 seconds old
-	a.joinAll(t, machines)
-	a.setRanges(t, nodes...)
+	nodes, on, off, ended := names(machines), machines[:1], machines[1], machines[2]
+	r.SetState(off.id, aws.Stopped)
+	a.joinAll(t, machines[:2])
+	a.setReady(t, v1.ConditionUnknown, off.name)
+	a.setRanges(t, nodes[:2]...)
+	r.Terminate(ended.id)
+	a.joinEnded(t, ended.name, r.ProviderID(ended.id))
 	m := a.start(t, awsConfig, slices.Concat(args, taggingArgs, withRoutes)...)
-	a.awaitInitialized(t, nodes...)
-	a.awaitRouted(t, nodes...)
+	a.awaitInitialized(t, nodes[:2]...)
+	a.awaitRouted(t, nodes[:2]...)
 	a.create(t, newService("web", classic, 80))
-	a.awaitServed(t, r, slices.Delete(slices.Clone(machines), 1, 2), "web")
+	a.awaitServed(t, r, on, "web")
 	a.change(t, annotate(internalAnnotation, "true"), "web")
-	r.Terminate(machines[2].id)
-	a.setReady(t, v1.ConditionUnknown, nodes[1:]...)
-	a.awaitNode(t, nodes[1], "to be tainted", tainted(shutdown))
-	a.awaitGone(t, nodes[2])
+	a.awaitNode(t, off.name, "to be tainted", tainted(shutdown))
+	a.awaitGone(t, ended.name)
 	a.remove(t, "web")
 	a.awaitRemoved(t, "web")
 	a.scrape(t, m)
-	m.terminate(t) // the permissions are for the last request, too
+	m.terminate(t) // it needs permissions to the end
 }
 
-// workOpenStack has every controller do all that it does.
+// workOpenStack has every controller do all that it does. What has happened to servers before, a process
+// notices at once, and else when its list is 30 seconds old.
 func workOpenStack(t *testing.T, a *audited, args ...string) {
 	p := a.startProject(t)
-	nodes := []string{"on", "off", "deleted"}
+	nodes := []string{"on", "off"}
 	for _, name := range nodes {
 		a.join(t, p.add(name))
 	}
-	p.SetServerStatus(p.ids["off"], "SHUTOFF") // later, it is noticed when the list is 30 seconds old
+	p.SetServerStatus(p.ids["off"], "SHUTOFF")
+	a.setReady(t, v1.ConditionUnknown, "off")
 	a.setRanges(t, nodes...)
+	p.add("ended")
+	p.DeleteServer(p.ids["ended"])
+	a.joinEnded(t, "ended", "openstack:///"+p.ids["ended"])
 	m := a.start(t, p.config()+"\n[Route]\nrouter-id = "+p.router+"\n", slices.Concat(args, withRoutes)...)
 	a.awaitInitialized(t, nodes...)
 	a.awaitRouted(t, nodes...)
 	a.create(t, newService("web", classic, 80))
 	a.awaitOctavia(t, p, []string{"web"}, nodes...)
-	p.DeleteServer(p.ids["deleted"])
-	a.setReady(t, v1.ConditionUnknown, "off", "deleted")
 	a.awaitNode(t, "off", "to be tainted", tainted(shutdown))
-	a.awaitGone(t, "deleted")
+	a.awaitGone(t, "ended")
 	a.remove(t, "web")
 	a.awaitRemoved(t, "web")
 	a.scrape(t, m)
-	m.terminate(t) // the permissions are for the last request, too
+	m.terminate(t)
 }
 
 // workVSphere has every controller do all that it does, with credentials in a Secret.
@@ -552,13 +564,6 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	if _, err := a.Client().CoreV1().Secrets(secretNamespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := ending()
-		defer cancel()
-		if err := a.Client().CoreV1().Secrets(secretNamespace).Delete(ctx, secretName, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
 	config := "[Global]\nprovider = vsphere\nsecret-name = " + secretName + "\nsecret-namespace = " + secretNamespace + "\n\n" + section(vc)
 	m := a.start(t, config, args...)
 	nodes := []string{"on", "off", "deleted"}
@@ -577,5 +582,5 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	a.age(t, "deleted")
 	a.awaitGone(t, "deleted")
 	a.scrape(t, m)
-	m.terminate(t) // the permissions are for the last request, too
+	m.terminate(t)
 }

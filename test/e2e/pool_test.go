@@ -69,8 +69,8 @@ func (p *pool) stop() error {
 	return errors.Join(errs...)
 }
 
-// reset deletes what a test and its processes leave behind: Nodes, Events, Leases
-// and the accounts of controllers. It is an error if a Service is left: the test must delete it while
+// reset deletes what a test and its processes leave behind: Nodes, Events, Leases,
+// credentials and the accounts of controllers. It is an error if a Service is left: the test must delete it while
 // a process runs that removes its finalizer.
 func (c *cluster) reset(ctx context.Context) error {
 	core := c.Client().CoreV1()
@@ -80,6 +80,7 @@ func (c *cluster) reset(ctx context.Context) error {
 	}
 	errs = append(errs,
 		c.Client().CoordinationV1().Leases(systemNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "!" + serverLabel}),
+		core.Secrets(secretNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}),
 		core.ServiceAccounts(systemNamespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name!=" + account}))
 	if err := errors.Join(errs...); err != nil {
 		return err
