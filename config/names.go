@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -117,7 +116,7 @@ type Origins map[Name]string
 
 // Explain lists every key that the decoded targets hold, with its value and
 // where that came from. The keys of a section are listed together, although
-// several targets may have some. Secrets stay hidden. A target's zero pointer
+// several targets may have some. Secrets stay hidden, also those in URLs. A target's zero pointer
 // is a key that was not set.
 func (f *File) Explain(schema Schema, origins Origins, targets ...any) []Setting {
 	places := map[Name]string{}
@@ -175,8 +174,8 @@ func (f *File) At(schema Schema, name Name) Position {
 	return at
 }
 
-// text formats a value for people. An empty secret shows that it is empty, and a URL is shown
-// without its password.
+// text formats a value for people, without credentials in URLs. An empty secret shows that it is
+// empty.
 func text(value reflect.Value) string {
 	for value.Kind() == reflect.Pointer {
 		if value.IsNil() {
@@ -188,10 +187,5 @@ func text(value reflect.Value) string {
 		return ""
 	}
 
-	shown := fmt.Sprint(value.Interface())
-	if u, err := url.Parse(shown); err == nil && u.User != nil {
-		return u.Redacted()
-	}
-
-	return shown
+	return RedactURLs(fmt.Sprint(value.Interface()))
 }

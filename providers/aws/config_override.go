@@ -120,7 +120,7 @@ func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
 func checkURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
-		return fmt.Errorf("%q is not a URL such as https://ec2.example.com", text)
+		return fmt.Errorf("%q is not a URL such as https://ec2.example.com", config.RedactURLs(text))
 	}
 
 	return nil

@@ -349,6 +349,11 @@ func TestOverrides(t *testing.T) {
 			file:     full("1", "EC2", "r1", "ec2.example.com"),
 			problems: []string{`error: aws.conf:4:1: [ServiceOverride "1"] URL: "ec2.example.com" is not a URL such as https://ec2.example.com`},
 		},
+		"credentials": {
+			reason:   "AWS-CONFIG-7: they are not shown",
+			file:     full("1", "EC2", "r1", "ftp://me:s3cret@ec2.example.com"),
+			problems: []string{`error: aws.conf:4:1: [ServiceOverride "1"] URL: "ftp://<redacted>@ec2.example.com" is not a URL such as https://ec2.example.com`},
+		},
 		"unparsable": {
 			reason:   "AWS-CONFIG-7: every mistake is reported",
 			file:     full("1", "EC2", "r1", "https://[::1"),

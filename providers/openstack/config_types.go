@@ -2,10 +2,11 @@ package openstack
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
 // Duration is a time span with its unit, as in 30s or 5m, or a number of
@@ -59,7 +60,7 @@ func (e *EndpointType) UnmarshalText(text []byte) error {
 	}
 }
 
-// URL is a URL, which is shown without a password.
+// URL is a URL, which is shown without credentials.
 type URL string
 
 // UnmarshalText takes the text over as it is.
@@ -69,18 +70,8 @@ func (u *URL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the URL without its password.
-func (u URL) String() string {
-	parsed, err := url.Parse(string(u))
-	switch {
-	case err == nil:
-		return parsed.Redacted()
-	case strings.Contains(string(u), "@"):
-		return "<redacted>"
-	default:
-		return string(u)
-	}
-}
+// String is the URL without credentials.
+func (u URL) String() string { return config.RedactURLs(string(u)) }
 
 // PEM is a text in PEM format, which is not shown: it is long.
 type PEM string
