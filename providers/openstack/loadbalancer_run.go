@@ -281,8 +281,9 @@ func (r *run) publish(ctx context.Context, id string, err error) error {
 	defer cancel()
 	r.current = id
 	values := published(id, r.addr)
-	// Without a record the address proves that the ID was not the user's, too.
-	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.create && r.request.Internal {
+	// Without a record, the address proves that the ID was not the user's. That the Service is
+	// internal is recorded all the same, see [input.keptVIP].
+	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.complete && r.create && r.request.Internal {
 		maps.Copy(values, r.recordOf(append([]string{id}, r.others...)))
 	}
 	_, failure := r.publisher.annotate(ctx, r.service, values)
