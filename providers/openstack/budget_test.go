@@ -193,7 +193,7 @@ func TestBudgetOfFailure(t *testing.T) {
 }
 
 // TestBudgetOfOperator (OS-COST-1, OS-NODE-2): ports and servers of other projects cost nothing, also
-// for a user that can list them. There are 20 pages of ports, and 400 of the smaller pages.
+// for a user that can list them.
 func TestBudgetOfOperator(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 10, openstack.Options{PageSize: 50})
