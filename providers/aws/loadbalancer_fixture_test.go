@@ -257,17 +257,7 @@ func (b *balanced) same(before []string) {
 }
 
 // drainEvents returns the Events since the last call.
-func (b *balanced) drainEvents() []string {
-	var all []string
-	for {
-		select {
-		case event := <-b.events.Events:
-			all = append(all, event)
-		default:
-			return all
-		}
-	}
-}
+func (b *balanced) drainEvents() []string { return kubetest.Events(b.events) }
 
 // rules are the rules of a group, one text each.
 func (b *balanced) rules(group string) []string {

@@ -15,20 +15,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
-
-// drain returns the Events made since the last time.
-func drain(recorder *record.FakeRecorder) []string {
-	var got []string
-	for {
-		select {
-		case event := <-recorder.Events:
-			got = append(got, event)
-		default:
-			return got
-		}
-	}
-}
 
 // TestEvents (FW-NODE-12) proves which faults are Events.
 func TestEvents(t *testing.T) {
@@ -106,16 +94,16 @@ func TestEvents(t *testing.T) {
 				clk.SetTime(clk.Now().Add(time.Minute))
 				_, _, _, _ = all(t, v2, node)
 			}
-			mustEqual(t, tc.reason, tc.want, drain(recorder))
+			mustEqual(t, tc.reason, tc.want, kubetest.Events(recorder))
 
 			clk.SetTime(clk.Now().Add(5 * time.Minute))
 			_, _, _, _ = all(t, v2, node)
-			mustEqual(t, "at the next address refresh", tc.want, drain(recorder))
+			mustEqual(t, "at the next address refresh", tc.want, kubetest.Events(recorder))
 
 			v2.SetRecorder(nil)
 			clk.SetTime(clk.Now().Add(time.Hour))
 			_, _, _, _ = all(t, v2, node)
-			mustEqual(t, "without a recorder", nil, drain(recorder))
+			mustEqual(t, "without a recorder", nil, kubetest.Events(recorder))
 		})
 	}
 }
@@ -151,7 +139,7 @@ func TestEventsAreDistinguished(t *testing.T) {
 			t.Error("no error")
 		}
 	}
-	got := drain(recorder)
+	got := kubetest.Events(recorder)
 	mustEqual(t, "events", []string{
 		"Warning NoZone a", "Warning NoZone b", "Warning NoAddress a", "Warning NoZone a",
 		"Warning NoZone " + strings.Repeat("ü", 512),

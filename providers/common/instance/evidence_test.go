@@ -20,6 +20,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
@@ -66,7 +67,7 @@ func TestNothingIsGoneBeforeAnythingIsFound(t *testing.T) {
 	if lines := strings.Count(out.String(), "although its instance is missing"); lines != 2 {
 		t.Errorf("%d lines for 2 Nodes:\n%s", lines, out.String())
 	}
-	if got := drain(recorder); len(got) != 1 || !strings.Contains(got[0], "check that the cloud-config names") {
+	if got := kubetest.Events(recorder); len(got) != 1 || !strings.Contains(got[0], "check that the cloud-config names") {
 		t.Errorf("events %q", got)
 	}
 	if got := s.confirms.Load(); got != 2 {

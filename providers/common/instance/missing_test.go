@@ -15,6 +15,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
 // TestKeptNodeIsLoggedOnce (FW-NODE-3): the lifecycle controller asks every five
@@ -64,7 +65,7 @@ func TestKeptNodeIsLoggedOnce(t *testing.T) {
 			if lines := strings.Count(out.String(), "although its instance is missing"); lines != 1 {
 				t.Errorf("%s: %d lines:\n%s", tc.reason, lines, out.String())
 			}
-			if got := drain(recorder); len(got) != tc.events {
+			if got := kubetest.Events(recorder); len(got) != tc.events {
 				t.Errorf("%s: events %q", tc.reason, got)
 			}
 		})
