@@ -43,7 +43,7 @@ UPSTREAM := aws-cloud-controller-manager openstack-cloud-controller-manager vsph
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-upstream e2e-openstack soak lint generate verify vulnerabilities demo bench image tools clean FORCE
+.PHONY: help build test test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-upstream e2e-openstack e2e-cluster soak lint generate verify vulnerabilities demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,11 @@ e2e-openstack: tools helm bin/e2e/$(BINARY) ## Run tests on real OpenStack servi
 	@test -f "$(OPENSTACK_DIR)/cloud.conf" || { echo "OPENSTACK_DIR must be a directory with the cloud.conf of a project that has the servers node-1 to node-63" >&2; exit 1; }
 	$(SERVICES) -run '^TestServices' ./providers/openstack
 	$(SERVICES) -run '^TestOpenStackServices' ./test/e2e
+
+# The variables are explained by the tests: KUBECONFIG, NODE_ADDRESS, IMAGE_LOADER, NODE_STOP and NODE_START.
+e2e-cluster: helm ## Run the image as the Pod of the chart on a real node; see docs/explanation/real-node.md for what it needs
+	@$(MAKE) --no-print-directory image PLATFORMS="$$(go env GOARCH)"
+	IMAGE_ARCHIVE="$(CURDIR)/bin/image/image-linux-$$(go env GOARCH).tar" go test $(CHECK) -vet=off -tags e2ecluster -timeout 60m -count=1 -v ./test/e2ecluster
 
 soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages of three rows; some minutes of CPU time
 	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1
