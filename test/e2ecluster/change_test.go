@@ -35,14 +35,8 @@ func (c *cluster) testSecret(t *testing.T) {
 		StringData: map[string]string{"cloud.conf": configOf(t, c.clouds.VCenter)},
 	}
 	secrets := c.client.CoreV1().Secrets(system)
-	if _, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := ending()
-		defer cancel()
-		closed(t, secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{}))
-	})
+	_, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{})
+	c.made(t, err, secret.Name, secrets.Delete)
 	old := c.leader(t)
 	c.release.apply(t, without(c.values, "vsphere"), "provider=vsphere", "cloudConfig.existingSecret.name="+secret.Name)
 	pod := c.release.awaitLeader(t, c.release.awaitPod(t))
@@ -139,6 +133,9 @@ func (c *cluster) testProvider(t *testing.T) {
 		c.release.awaitLeader(t, c.release.awaitPod(t))
 		c.measure(t, "helm upgrade to "+provider+" until its Pod leads", began)
 		c.figure(t, "the Pod of "+provider+" leads", c.election.next(t, old).String())
+		if left := c.clouds.VCenter.Sessions(); len(left) > 0 {
+			t.Errorf("the vCenter has sessions of processes that have ended: %+v", left)
+		}
 		c.join(t, provider)
 		c.wantState(t, before)
 	}

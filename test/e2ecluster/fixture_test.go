@@ -159,14 +159,21 @@ func (c *cluster) startClouds(t *testing.T, address string) {
 	}
 	certificates := string(c.clouds.VCenter.CertificatePEM()) + string(c.more.CertificatePEM())
 	bundle := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cloud-ca"}, Data: map[string]string{"ca.crt": certificates}}
-	maps := c.client.CoreV1().ConfigMaps(system)
-	if _, err := maps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil {
+	bundles := c.client.CoreV1().ConfigMaps(system)
+	_, err = bundles.Create(t.Context(), bundle, metav1.CreateOptions{})
+	c.made(t, err, bundle.Name, bundles.Delete)
+}
+
+// made checks that an object was made, and deletes it when the test has ended.
+func (c *cluster) made(t *testing.T, err error, name string, remove func(context.Context, string, metav1.DeleteOptions) error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := ending()
 		defer cancel()
-		closed(t, maps.Delete(ctx, bundle.Name, metav1.DeleteOptions{}))
+		closed(t, remove(ctx, name, metav1.DeleteOptions{}))
 	})
 }
 

@@ -113,38 +113,30 @@ func (c *cluster) testDeleted(t *testing.T) {
 	}
 }
 
-// testKilled kills the process of the leader: the Lease expires and the next one leads, while the kubelet
-// starts the container again.
-func (c *cluster) testKilled(t *testing.T) {
+// testKilled kills the process of the leader.
+func (c *cluster) testKilled(t *testing.T) { c.testProcess(t, "killed", syscall.SIGKILL) }
+
+// testFrozen stops the process of the leader, as a machine without processor time does: it has the liveness
+// probe to end it.
+func (c *cluster) testFrozen(t *testing.T) { c.testProcess(t, "stopped", syscall.SIGSTOP) }
+
+// testProcess sends a signal to the process of the leader, which it cannot handle: the Lease expires and the
+// next one leads, and the kubelet starts the container again.
+func (c *cluster) testProcess(t *testing.T, what string, s syscall.Signal) {
+	t.Helper()
 	p := c.startPair(t)
 	before := c.state(t)
 	leader, _, pod := p.leading(t)
 	old, began := c.leader(t), time.Now()
-	c.signal(t, pod, syscall.SIGKILL)
+	c.signal(t, pod, s)
 	leader.awaitRestart(t, pod)
-	c.measure(t, "killed process until its container is started again", began)
+	c.measure(t, "the leader's process is "+what+": its container is started again", began)
 	o := c.election.next(t, old)
-	c.figure(t, "the leader's process is killed: the next one leads", o.String())
+	c.figure(t, "the leader's process is "+what+": the next one leads", o.String())
 	if o.released {
 		t.Error("the Lease was released")
 	}
 	p.leading(t)
-	c.wantState(t, before)
-}
-
-// testFrozen stops the process of the leader, as a machine without processor time does: the standby
-// leads, and the liveness probe has the kubelet replace the process.
-func (c *cluster) testFrozen(t *testing.T) {
-	p := c.startPair(t)
-	before := c.state(t)
-	leader, standby, pod := p.leading(t)
-	old, began := c.leader(t), time.Now()
-	c.signal(t, pod, syscall.SIGSTOP)
-	c.figure(t, "the leader's process is stopped: the standby leads", c.election.next(t, old).String())
-	standby.awaitLeader(t, standby.awaitPod(t))
-	leader.awaitRestart(t, pod)
-	c.measure(t, "stopped process until the liveness probe has its container started again", began)
-	leader.awaitPod(t)
 	c.wantState(t, before)
 }
 
