@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/inventory"
@@ -49,13 +50,10 @@ func (c *cluster) testUninstall(t *testing.T) {
 	began := time.Now()
 	c.release.settle(t)
 	c.measure(t, "helm install after helm uninstall until its Pod leads", began)
-	c.figure(t, "the Pod leads after helm uninstall", c.election.next(t, old).String())
+	c.figure(t, "the Pod leads after helm uninstall", c.election.after(t, old).String())
 
 	old = c.leader(t)
-	if err := c.client.AppsV1().DaemonSets(system).Delete(t.Context(), c.release.workload(), metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	c.release.gone(t)
+	c.release.deleteWorkload(t)
 	if holder, err := c.election.leader(); err == nil {
 		t.Errorf("the Lease is not released, but held by %s", holder)
 	}
@@ -63,7 +61,7 @@ func (c *cluster) testUninstall(t *testing.T) {
 	began = time.Now()
 	c.release.settle(t)
 	c.measure(t, "helm install after the workload was deleted first until its Pod leads", began)
-	if o := c.election.next(t, old); !o.released {
+	if o := c.election.after(t, old); !o.released {
 		t.Error("the Lease was not released")
 	}
 	c.wantState(t, before)
@@ -71,6 +69,27 @@ func (c *cluster) testUninstall(t *testing.T) {
 	c.release.gone(t)
 	c.wantNoted(t)
 	c.wantState(t, before)
+}
+
+// deleteWorkload deletes the DaemonSet as kubectl delete --cascade=foreground does: it is there until its
+// Pods have ended.
+func (r *release) deleteWorkload(t *testing.T) {
+	t.Helper()
+	daemons := r.client.AppsV1().DaemonSets(system)
+	if err := daemons.Delete(t.Context(), r.workload(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, podPatience, "the DaemonSet to be deleted", func(ctx context.Context) error {
+		_, err := daemons.Get(ctx, r.workload(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err == nil:
+			return errors.New("it is there")
+		}
+
+		return err
+	})
 }
 
 // wantNoted waits until nothing is left but what the notes of the chart name.

@@ -93,9 +93,11 @@ func (c *cluster) testStopped(t *testing.T) {
 func (c *cluster) testDeleted(t *testing.T) {
 	p := c.startPair(t)
 	before := c.state(t)
-	for what, options := range map[string]metav1.DeleteOptions{
-		"deleted": {}, "deleted by force": {GracePeriodSeconds: new(int64(0))},
-	} {
+	for _, what := range []string{"deleted", "deleted by force"} {
+		var options metav1.DeleteOptions
+		if what != "deleted" {
+			options.GracePeriodSeconds = new(int64(0))
+		}
 		_, _, pod := p.leading(t)
 		old, began := c.leader(t), time.Now()
 		if err := c.client.CoreV1().Pods(system).Delete(t.Context(), pod.Name, options); err != nil {

@@ -134,8 +134,8 @@ type takeover struct {
 
 func (o takeover) gap() time.Duration { return o.began.Sub(o.ended) }
 
-// next waits for the leader after another one, and checks that it has not begun too early.
-func (e *election) next(t *testing.T, old string) takeover {
+// after waits for the leader after another one.
+func (e *election) after(t *testing.T, old string) takeover {
 	t.Helper()
 	var found takeover
 	await(t, leaderPatience, "a leader after "+old, func(context.Context) error {
@@ -146,20 +146,26 @@ func (e *election) next(t *testing.T, old string) takeover {
 			}
 			found = takeover{ended: terms[i].renewed}
 			for _, after := range terms[i+1:] {
-				if after.holder == "" {
-					found.ended, found.released = after.seen, true
+				if after.holder != "" {
+					found.began = after.seen
 
-					continue
+					return nil
 				}
-				found.began = after.seen
-
-				return nil
+				found.ended, found.released = after.seen, true
 			}
 		}
 
 		return errNoLeader
 	})
-	limit := expired
+
+	return found
+}
+
+// next is like after, where the next one is there already or is started at once: it must not take longer than
+// leader election does.
+func (e *election) next(t *testing.T, old string) takeover {
+	t.Helper()
+	found, limit := e.after(t, old), expired
 	if found.released {
 		limit = released
 	}
