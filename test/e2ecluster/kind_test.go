@@ -5,10 +5,12 @@ package e2ecluster
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,10 +43,15 @@ func (c *cluster) testKind(t *testing.T) {
 // testUninstall uninstalls the release, twice. Helm deletes the permissions at once, while the Pod still
 // ends, which then cannot release its Lease; without the workload, nothing is in the way.
 func (c *cluster) testUninstall(t *testing.T) {
-	c.release.settle(t)
+	pod := c.release.settle(t)
 	before, old := c.state(t), c.leader(t)
+	last, err := c.client.CoreV1().Pods(system).GetLogs(pod.Name, &v1.PodLogOptions{Follow: true}).Stream(within(t, podPatience))
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.release.uninstall(t)
 	c.release.gone(t)
+	c.explain(t, last)
 	c.wantNoted(t)
 	c.wantState(t, before)
 	began := time.Now()
@@ -69,6 +76,20 @@ func (c *cluster) testUninstall(t *testing.T) {
 	c.release.gone(t)
 	c.wantNoted(t)
 	c.wantState(t, before)
+}
+
+// explain prints what the last lines of a process say about the Lease.
+func (c *cluster) explain(t *testing.T, log io.ReadCloser) {
+	t.Helper()
+	text, err := io.ReadAll(log)
+	if err := errors.Join(err, log.Close()); err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if low := strings.ToLower(line); strings.Contains(low, "release lease") || strings.Contains(low, "lease released") {
+			t.Logf("the process that has ended: %s", line)
+		}
+	}
 }
 
 // deleteWorkload deletes the DaemonSet as kubectl delete --cascade=foreground does: it is there until its
