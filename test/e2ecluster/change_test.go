@@ -113,9 +113,7 @@ func (c *cluster) joinAs(t *testing.T, provider string, spec controlplane.NodeSp
 		t.Fatal(err)
 	}
 	defer func() {
-		ctx, cancel := ending()
-		defer cancel()
-		closed(t, c.client.CoreV1().Nodes().Delete(ctx, spec.Name, metav1.DeleteOptions{}))
+		closed(t, c.client.CoreV1().Nodes().Delete(within(t, patience), spec.Name, metav1.DeleteOptions{}))
 	}()
 	if id := c.initialized(t, spec.Name).Spec.ProviderID; !strings.HasPrefix(id, provider+":") {
 		t.Errorf("the provider ID of node %s is %q, want one of %s", spec.Name, id, provider)

@@ -170,11 +170,7 @@ func (c *cluster) made(t *testing.T, err error, name string, remove func(context
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := ending()
-		defer cancel()
-		closed(t, remove(ctx, name, metav1.DeleteOptions{}))
-	})
+	t.Cleanup(func() { closed(t, remove(within(t, patience), name, metav1.DeleteOptions{})) })
 }
 
 func closed(t *testing.T, err error) {
@@ -273,16 +269,11 @@ func await(t *testing.T, limit time.Duration, what string, check func(context.Co
 	}
 }
 
-// within is a context of the test that ends after a time.
+// within is a context that ends after a time. In contrast to that of the test, it can be used at its end.
 func within(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
 	t.Cleanup(cancel)
 
 	return ctx
-}
-
-// ending is for what is left to do when a test has ended.
-func ending() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), patience)
 }

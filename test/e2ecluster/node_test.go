@@ -31,9 +31,7 @@ func (c *cluster) testNotReady(t *testing.T) {
 	back := false
 	t.Cleanup(func() {
 		if !back {
-			ctx, cancel := ending()
-			defer cancel()
-			closed(t, execute(ctx, start, c.node))
+			closed(t, execute(within(t, patience), start, c.node))
 		}
 	})
 	c.awaitReady(t, false)

@@ -52,8 +52,7 @@ func (r *release) end(t *testing.T) {
 	if !r.there {
 		return
 	}
-	ctx, cancel := ending()
-	defer cancel()
+	ctx := within(t, patience)
 	closed(t, r.helm.Uninstall(ctx))
 	closed(t, wait.PollUntilContextCancel(ctx, period, true, func(ctx context.Context) (bool, error) {
 		pods, err := r.pods(ctx)
