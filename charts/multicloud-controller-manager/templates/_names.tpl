@@ -44,6 +44,14 @@ several namespaces do not share objects; a colon is in no other name.
 {{- end -}}
 
 {{/*
+Name of the Service with the metrics. Unlike other names, that of a Service begins with a letter and has no dots.
+*/}}
+{{- define "multicloud-controller-manager.metricsName" -}}
+{{- $name := printf "%s-metrics" (include "multicloud-controller-manager.fullname" . | trunc 51 | replace "." "-") -}}
+{{- ternary $name (printf "ccm-%s" $name) (regexMatch "^[a-z]" $name) -}}
+{{- end -}}
+
+{{/*
 Labels by which a workload selects its Pods. They must never change.
 */}}
 {{- define "multicloud-controller-manager.selectorLabels" -}}

@@ -101,6 +101,9 @@ Checks of values that the schema cannot make. Each message names the value and t
 {{- end -}}
 
 {{- define "multicloud-controller-manager.validate.kubeconfig" -}}
+{{- if and .Values.rbac.create (not .Values.kubeconfig.existingSecret) (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
+{{- fail "serviceAccount.create is false and there is no serviceAccount.name: the permissions would be those of the account default, and of all Pods that have it: set the name" -}}
+{{- end -}}
 {{- if .Values.kubeconfig.existingSecret -}}
 {{- if .Values.rbac.only -}}
 {{- fail "kubeconfig.existingSecret and rbac.only are set: they belong into two releases, the first in the cluster where the controller runs, the second in the one that it works for" -}}
