@@ -350,16 +350,16 @@ func writeConfig(t *testing.T, text string) string {
 // check, for a node that is young or was checked a moment ago, do not count.
 func (m *manager) awaitUndecided(t *testing.T, nodes ...string) {
 	t.Helper()
-	asked := func(node string) []string {
+	undecided := func(node string) []string {
 		return m.logged(t, fmt.Sprintf("error checking if node %s exists", node))
 	}
 	before := map[string]int{}
 	for _, node := range nodes {
-		before[node] = len(asked(node))
+		before[node] = len(undecided(node))
 	}
 	for _, node := range nodes {
 		m.await(t, "a decision about node "+node, func(context.Context) error {
-			lines := asked(node)[before[node]:]
+			lines := undecided(node)[before[node]:]
 			if slices.ContainsFunc(lines, func(line string) bool {
 				return !strings.Contains(line, "younger than") && !strings.Contains(line, "moments ago")
 			}) {

@@ -35,7 +35,7 @@ func execute(t *testing.T, files map[string]string, args ...string) (int, string
 // vcenterConfig is a cloud-config for vSphere that needs no vCenter to be read.
 const vcenterConfig = `[Global]
 provider = vsphere
-user = somebody
+user = admin
 password = "s3cr3t-in-file"
 
 [VirtualCenter "127.0.0.1"]
@@ -119,7 +119,7 @@ func startFailures() map[string]startFailure {
 		},
 		"ProviderRefuses": {
 			reason: "FW-START-1: the provider's own errors stop the start, too",
-			file:   "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nuser = somebody\n",
+			file:   "[Global]\nprovider = vsphere\n[VirtualCenter \"vc\"]\nuser = admin\n",
 			want:   []string{`cloud.conf:3:1: [VirtualCenter "vc"]`, "Password is missing"},
 		},
 		"BadZone": {
