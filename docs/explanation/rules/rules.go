@@ -37,6 +37,9 @@ type Test struct {
 	File string
 	// Function is the test function, and empty for helpers, tables and test data.
 	Function string
+	// Tagged means that its file has a build constraint, as a test on real services: make test
+	// does not run it.
+	Tagged bool
 }
 
 // Read returns the rules of a repository, in the order of the pages. Its error

@@ -43,6 +43,8 @@ func TestRead(t *testing.T) {
 		"a/a.go":               "package a // " + second,
 		"a/testdata/case.yaml": "reason: " + second,
 		"test/e2e/cases.go":    "package e2e // " + second,
+		"test/e2e/tag_test.go": "//go:build services && !windows\n\npackage e2e // " + second,
+		"test/e2e/os_test.go":  "// A comment.\n\n//go:build !windows\n\npackage e2e // " + second,
 		rules.Index:            "CLOUD" + "-OLD-1",
 		"bin/copy_test.go":     "no code, " + first,
 		".git/copy.md":         "CLOUD" + "-OLD-1",
@@ -56,6 +58,7 @@ func TestRead(t *testing.T) {
 		}},
 		{ID: second, Page: "behavior-cloud.md", Title: "These are errors", Tests: []rules.Test{
 			{File: "a/a_test.go"}, {File: "a/testdata/case.yaml"}, {File: "test/e2e/cases.go"},
+			{File: "test/e2e/os_test.go"}, {File: "test/e2e/tag_test.go", Tagged: true},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

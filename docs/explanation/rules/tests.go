@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -37,7 +39,7 @@ func findTests(repository fs.FS, all []Rule) error {
 
 				continue
 			}
-			test := Test{File: name, Function: functions.at(place[0])}
+			test := Test{File: name, Function: functions.at(place[0]), Tagged: isTagged(text)}
 			if isTest(name) && !slices.Contains(rule.Tests, test) {
 				rule.Tests = append(rule.Tests, test)
 			}
@@ -106,6 +108,26 @@ func eachFile(repository fs.FS, fn func(name string, text []byte) error) error {
 func isTest(name string) bool {
 	return strings.HasSuffix(name, "_test.go") ||
 		strings.Contains(name, "testdata") || strings.Contains(name, "conformance") || strings.HasPrefix(name, "test/")
+}
+
+// isTagged reports whether a file is left out unless a build tag is set
+// (https://pkg.go.dev/cmd/go#hdr-Build_constraints).
+func isTagged(text []byte) bool {
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if constraint.IsGoBuild(line) {
+			expression, err := constraint.Parse(line)
+
+			return err == nil && !expression.Eval(func(tag string) bool {
+				return tag == runtime.GOOS || tag == runtime.GOARCH || tag == "unix" || tag == "race"
+			})
+		}
+		if strings.HasPrefix(line, "package ") {
+			return false
+		}
+	}
+
+	return false
 }
 
 // function is a test function with the offsets of its comment and of its end.
