@@ -117,7 +117,8 @@ soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages o
 lint: ## Run the linters
 	@tools/build golangci-lint >/dev/null
 	@$(PROGRESS) "linting" env GOFLAGS="$$(go env GOFLAGS) $(CHECK)" "$$(tools/build --path golangci-lint)" run ./...
-	@lint="$$(tools/build --path golangci-lint)"; for module in image kubeconform; do (cd "tools/$$module" && "$$lint" run ./...); done
+	@lint="$$(tools/build --path golangci-lint)"; for module in image kubeconform; do (cd "tools/$$module" && "$$lint" run ./...); done; \
+		cd test/alerts && env CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath" "$$lint" run ./...
 
 vulnerabilities: bin/e2e/$(BINARY) ## Scan the binary with govulncheck, if its database can be reached
 	@tools/build govulncheck >/dev/null
@@ -131,7 +132,8 @@ verify: generate ## Check that generated files, formatting, go.mod and reference
 	@tools/references
 	@go mod tidy -diff
 	@for module in image kubeconform; do (cd "tools/$$module" && go mod tidy -diff); done
-	@"$$(tools/build golangci-lint)" fmt --diff ./...
+	@cd test/alerts && go mod tidy -e -diff 2>/dev/null # -e: tests of Prometheus need modules that not every proxy has
+	@lint="$$(tools/build golangci-lint)"; for module in . test/alerts; do (cd "$$module" && "$$lint" fmt --diff ./...); done
 	@stale=$$(git status --porcelain -- $(REFERENCE)); if [ -n "$$stale" ]; then \
 		git --no-pager diff HEAD -- $(REFERENCE); \
 		printf '%s\n' "$$stale" "these pages are out of date: run 'make generate' and commit the result" >&2; exit 1; fi

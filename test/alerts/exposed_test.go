@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -22,12 +23,6 @@ var targetLabels = []string{"cluster", "namespace", "job", "instance", "pod"}
 
 // bothRoles are exposed by the leader and by a standby.
 var bothRoles = []string{"multicloud_ccm_config_file_invalid", "leader_election_master_status"}
-
-// onDemand are exposed once something has happened that does not happen in a healthy
-// process, so that only the reference of metrics has them.
-var onDemand = map[string][]string{
-	"multicloud_ccm_cloud_requests_throttled_total": {"provider", "service", "operation"},
-}
 
 // unsupported are metrics of what a provider does not support.
 var unsupported = map[string]*regexp.Regexp{
@@ -126,9 +121,6 @@ func missingIn(expr parser.Expr, metrics exposure, provider, role string) []stri
 			continue // an expression has no result then
 		}
 		exposed, ok := metrics[name]
-		if !ok {
-			exposed, ok = onDemand[name]
-		}
 		if skip := unsupported[provider]; !ok && skip != nil && skip.MatchString(name) {
 			partly = true
 
@@ -139,7 +131,7 @@ func missingIn(expr parser.Expr, metrics exposure, provider, role string) []stri
 		}
 		known = append(known, exposed...)
 		for _, matcher := range selector {
-			if matcher.Name != labels.MetricName && !slices.Contains(append(slices.Clone(targetLabels), exposed...), matcher.Name) {
+			if matcher.Name != model.MetricNameLabel && !slices.Contains(append(slices.Clone(targetLabels), exposed...), matcher.Name) {
 				missing = append(missing, name+" with label "+matcher.Name)
 			}
 		}
@@ -158,7 +150,7 @@ func missingIn(expr parser.Expr, metrics exposure, provider, role string) []stri
 
 func nameOf(selector []*labels.Matcher) string {
 	for _, matcher := range selector {
-		if matcher.Name == labels.MetricName {
+		if matcher.Name == model.MetricNameLabel {
 			return matcher.Value
 		}
 	}
