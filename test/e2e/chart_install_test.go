@@ -4,11 +4,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/clouds"
@@ -145,6 +147,9 @@ func TestChartInstalled(t *testing.T) {
 			testSwitch(t, w, func() { notes += r.upgrade(t, f.values, "provider="+tc.to) })
 			c.joinNext(t, f, tc.to)
 			testBrokenUpgrade(t, w, r, f, tc.to)
+			if tc.program == helm.Three {
+				r = testNewerHelm(t, w, r, f, tc.to)
+			}
 			wantNoSharedFields(t, tc.operation, c.everything(t).Since(before))
 
 			r.uninstall(t)
@@ -201,4 +206,80 @@ func testBrokenUpgrade(t *testing.T, w *workload, r *release, f *threeClouds, pr
 		t.Errorf("the Pod of the second host was replaced, or restarted %d times", second.restarts)
 	}
 	second.wantRunning(t)
+}
+
+// testNewerHelm upgrades a release of Helm 3 with Helm 4, and rolls it back. A Pod whose template has not
+// changed stays. It returns the release for Helm 4.
+func testNewerHelm(t *testing.T, w *workload, r *release, f *threeClouds, provider string) *release {
+	t.Helper()
+	const last = 4
+	pods := maps.Clone(w.pods)
+	newer := r.newRelease(t, helm.Four, r.helm.Name, r.helm.Chart)
+	before := r.everything(t)
+	newer.upgrade(t, f.values, "provider="+provider, "rbac.metricsReader=true")
+	w.rollOut(t)
+	if !slices.ContainsFunc(r.everything(t).Since(before), func(object *unstructured.Unstructured) bool {
+		return object.GetKind() == "ClusterRole" && strings.HasSuffix(object.GetName(), ":metrics-reader")
+	}) {
+		t.Error("the upgrade has not made the role")
+	}
+
+	newer.rollback(t, last)
+	w.rollOut(t)
+	for _, object := range r.everything(t).Since(before) {
+		if object.GetKind() != "Secret" { // of the revisions
+			t.Errorf("the rollback has left %s %s", object.GetKind(), object.GetName())
+		}
+	}
+	if !maps.Equal(pods, w.pods) {
+		t.Error("Pods were replaced")
+	}
+
+	return newer
+}
+
+// A Secret that is not the chart's: what it has is in effect after one restart of the process, which does
+// not end for a Secret that has not changed.
+func TestChartExistingSecret(t *testing.T) {
+	t.Parallel()
+	const name = "cloud-config"
+	c := startCluster(t)
+	p := c.startProject(t)
+	first, second := p.add("first"), p.add("second")
+	secret := func(text string) *v1.Secret {
+		return &v1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"cloud.conf": text}}
+	}
+	c.makeSecret(t, secret(p.config()))
+	binary, err := ccm.Locate(binaryPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.newRelease(t, helm.Four, releaseName, ours(t))
+	r.install(t, nil, "provider=openstack", "cloudConfig.existingSecret.name="+name)
+	w := c.runDaemonSet(t, systemNamespace, workloadName, c.newHost(t, "host", map[string]string{ccm.Name: binary}))
+	c.join(t, first)
+	c.awaitInitialized(t, first.Name)
+	if err := hasAddress(v1.NodeInternalIP, p.addresses[first.Name])(c.node(t, first.Name)); err != nil {
+		t.Error(err)
+	}
+
+	changed := secret(p.config() + "\n[Networking]\npublic-network-name = cluster\n")
+	if _, err := c.Client().CoreV1().Secrets(systemNamespace).Update(t.Context(), changed, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pod := w.pods[w.hosts[0]]
+	pod.refresh(t)
+	pod.awaitRestarted(t)
+	pod.refresh(t)
+	c.join(t, second)
+	c.awaitInitialized(t, second.Name)
+	if err := hasAddress(v1.NodeExternalIP, p.addresses[second.Name])(c.node(t, second.Name)); err != nil {
+		t.Error(err)
+	}
+	pod.wantRunning(t)
+	if pod.restarts != 1 {
+		t.Errorf("the process was restarted %d times", pod.restarts)
+	}
+	r.uninstall(t)
+	w.finish(t)
 }

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// atOnce is how many tests run side by side at least: they mostly wait, and
-	// that many control planes fit two cores.
-	atOnce = 8
+	// atOnce is how many tests run side by side at least: each minute of a test is
+	// ten seconds of CPU time, and a control plane takes 400 MB.
+	atOnce = 12
 	// patience bounds every wait for something that has to happen.
 	patience = 2 * time.Minute
 	// period is how often that is checked at first, and longPeriod in a long wait:

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,10 +16,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
@@ -27,7 +32,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // routesArgs turn on the controller for routes where the provider supports it.
 var routesArgs = []string{"--configure-cloud-routes", "--cluster-cidr=10.244.0.0/16"}
 
-// exposure runs a process with a provider, as leader.
+// exposure runs a process with a provider, as leader. The cloud throttles it once.
 type exposure struct {
 	// start returns a cloud-config and the names of Nodes that join.
 	start func(t *testing.T, c *cluster) (config string, nodes []string)
@@ -39,7 +44,9 @@ func exposures() map[string]exposure {
 	return map[string]exposure{
 		"aws": {services: true, start: func(t *testing.T, c *cluster) (string, []string) {
 			t.Helper()
-			nodes := c.startRegion(t).add(1)
+			r := c.startRegion(t)
+			nodes := r.add(1)
+			r.Interceptor().Inject("ec2", simserver.Nth(1), aws.Throttled())
 			c.joinAll(t, nodes)
 
 			return awsConfig, names(nodes)
@@ -47,12 +54,14 @@ func exposures() map[string]exposure {
 		"openstack": {services: true, start: func(t *testing.T, c *cluster) (string, []string) {
 			t.Helper()
 			p := c.startProject(t, "a")
+			p.Interceptor().Inject("nova", simserver.Nth(1), simserver.Status(http.StatusTooManyRequests))
 
 			return p.config() + "\n[Route]\nrouter-id = " + p.router + "\n", []string{"a"}
 		}},
 		"vsphere": {start: func(t *testing.T, c *cluster) (string, []string) {
 			t.Helper()
 			vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
+			vc.Inject("Login", simserver.Nth(1), simserver.Status(http.StatusTooManyRequests))
 			c.join(t, controlplane.NodeSpec{Name: "a"})
 
 			return vsphereConfig(vc), []string{"a"}
@@ -82,6 +91,7 @@ func TestExposedMetrics(t *testing.T) {
 				leader.awaitSeries(t, "route_controller_route_sync_total")
 			}
 			leader.awaitMetric(t, 0, "multicloud_ccm_nodes_waiting")
+			leader.awaitSeries(t, "multicloud_ccm_cloud_requests_throttled_total")
 			standby := c.launch(t, "standby", config, args...)
 			standby.awaitLog(t, "Attempting to acquire leader lease")
 			standby.awaitSeries(t, "leader_election_master_status")
@@ -119,14 +129,32 @@ func TestWaitingNodesAreCounted(t *testing.T) {
 // in errors of their own.
 func TestUntrustedCertificatesAreCounted(t *testing.T) {
 	t.Parallel()
-	cases := map[string]func(t *testing.T) string{
-		"vsphere": func(t *testing.T) string {
+	cases := map[string]func(t *testing.T, c *cluster) string{
+		"aws": func(t *testing.T, c *cluster) string {
+			t.Helper()
+			r := c.startRegion(t)
+			r.add(1) // the process is on it
+			server, err := simserver.Start(simserver.Config{}, http.NotFoundHandler())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := server.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			c.environment = append(c.environment, "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING=https://"+server.Address())
+			c.createAbandoned(t, newService("web", classic, 80))
+
+			return awsConfig
+		},
+		"vsphere": func(t *testing.T, _ *cluster) string {
 			t.Helper()
 			vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
 
 			return strings.Replace(vsphereConfig(vc), fmt.Sprintf("ca-file = %q\n", vc.CAFile()), "", 1)
 		},
-		"openstack": func(t *testing.T) string {
+		"openstack": func(t *testing.T, _ *cluster) string {
 			t.Helper()
 			cloud, err := openstack.Start(openstack.Options{TLS: true})
 			if err != nil {
@@ -145,7 +173,7 @@ func TestUntrustedCertificatesAreCounted(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t)
-			m := c.run(t, writeConfig(t, config(t)))
+			m := c.run(t, writeConfig(t, config(t, c)))
 			c.join(t, controlplane.NodeSpec{Name: "a"})
 			m.await(t, "the certificate to be counted", func(ctx context.Context) error {
 				n, err := m.metric(ctx, "multicloud_ccm_cloud_requests_total", `code="untrusted"`, fmt.Sprintf("provider=%q", provider))
@@ -157,6 +185,21 @@ func TestUntrustedCertificatesAreCounted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// createAbandoned creates a Service that is deleted when the process has ended, which could not
+// delete its load balancer.
+func (c *cluster) createAbandoned(t *testing.T, service *v1.Service) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := ending()
+		defer cancel()
+		_, err := c.services().Patch(ctx, service.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err := errors.Join(err, c.services().Delete(ctx, service.Name, metav1.DeleteOptions{})); err != nil {
+			t.Error(err)
+		}
+	})
+	c.create(t, service)
 }
 
 // awaitSeries waits until there are metrics of these names.
