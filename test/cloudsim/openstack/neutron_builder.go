@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"cmp"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -251,12 +252,12 @@ func (c *Cloud) AddRouter(spec RouterSpec) string {
 			}
 		}
 		for _, subnetID := range spec.Subnets {
-			_, err := c.addInterface(r, t, wantedIP{subnetID, r.neutron.subnets.get(subnetID).gateway})
-			if err != nil {
-				_, err = c.addInterface(r, t, wantedIP{subnetID: subnetID})
+			_, refused := c.addInterface(r, t, wantedIP{subnetID, r.neutron.subnets.get(subnetID).gateway})
+			if refused == nil {
+				continue
 			}
-			if err != nil {
-				panic("openstack: interface of a router: " + err.Error())
+			if _, err := c.addInterface(r, t, wantedIP{subnetID: subnetID}); err != nil { // the gateway is taken
+				panic("openstack: interface of a router: " + errors.Join(refused, err).Error())
 			}
 		}
 		for _, route := range spec.Routes {
