@@ -127,6 +127,7 @@ type Cloud struct {
 	regions  []*region // in the order of Options.Regions
 	watches  []*watch
 	outages  []string
+	ended    string             // the operation of a load balancer's change whose end was not looked at yet
 	creating map[replicaKey]int // creations under way in Octavia, by region and project
 }
 

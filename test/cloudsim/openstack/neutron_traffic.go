@@ -10,29 +10,35 @@ import (
 // a protocol of layer 4, such as TCP, to a port number, from a source. A port without port
 // security lets everything in, and so does an address that no port has.
 func (c *Cloud) Accepts(address, protocol string, number int, source netip.Addr) bool {
-	var accepts bool
-	c.inspect(func() { accepts = c.accepts(address, protocol, number, source) })
+	all := true
+	c.inspect(func() {
+		at := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(number)) //nolint:gosec // it is the number of a port
+		for _, r := range c.regions {
+			all = accepts(r, at, protocol, source, func(*port) bool { return true }) && all
+		}
+	})
 
-	return accepts
+	return all
 }
 
-func (c *Cloud) accepts(address, protocol string, number int, source netip.Addr) bool {
-	accepts := true
-	for _, r := range c.regions {
-		for _, p := range r.neutron.ports.all() {
-			has := slices.ContainsFunc(p.fixedIPs, func(f fixedIP) bool { return f.ip.String() == address })
-			if !has || p.insecure {
-				continue
-			}
-			accepts = slices.ContainsFunc(p.groups, func(group string) bool {
-				return slices.ContainsFunc(r.neutron.rulesOf(group), func(rule *securityRule) bool {
-					return rule.accepts(strings.ToLower(protocol), number, source)
-				})
+// accepts is [Cloud.Accepts] for the ports of a region that count.
+func accepts(r *region, at netip.AddrPort, protocol string, source netip.Addr, counts func(*port) bool) bool {
+	for _, p := range r.neutron.ports.all() {
+		has := slices.ContainsFunc(p.fixedIPs, func(f fixedIP) bool { return f.ip == at.Addr() })
+		if !has || p.insecure || !counts(p) {
+			continue
+		}
+		isLetIn := slices.ContainsFunc(p.groups, func(group string) bool {
+			return slices.ContainsFunc(r.neutron.rulesOf(group), func(rule *securityRule) bool {
+				return rule.accepts(strings.ToLower(protocol), int(at.Port()), source)
 			})
+		})
+		if !isLetIn {
+			return false
 		}
 	}
 
-	return accepts
+	return true
 }
 
 // accepts reports whether a rule lets traffic in. Sources in other security groups are not

@@ -38,7 +38,7 @@ func (k *call) poolMutable(p *lbObject) error {
 // lbChanged makes a load balancer PENDING_UPDATE, and with it what the change is
 // about, until the change has its effect.
 func (k *call) lbChanged(lb *lbObject, touched ...*lbObject) {
-	lb.status = lbPendingUpdate
+	lb.status, lb.changedBy = lbPendingUpdate, k.op()
 	for _, o := range touched {
 		o.stuck = false
 		if o.status != lbPendingCreate && o.status != lbPendingDelete {
@@ -99,7 +99,7 @@ func (c *Cloud) lbFinish(r *region, lb *lbObject) {
 	}
 	lb.updated = c.now()
 	if !failed {
-		lb.serving = r.octavia.lbServe(lb)
+		lb.serving, c.ended = r.octavia.lbServe(lb), lb.changedBy
 	}
 	c.lbGroup(r, lb)
 }

@@ -68,6 +68,7 @@ type lbObject struct {
 	listeners, pools []string    // IDs, oldest first
 	serving          []lbServing // by the data plane
 	change           int         // counts changes, so that an old one cannot end a new one
+	changedBy        string      // the operation of the last change, empty for a creation
 	due              bool        // a change that is held has reached its end
 	held             bool        // changes stay pending
 	fails            int         // how many of the next changes end in ERROR

@@ -328,12 +328,12 @@ func TestServing(t *testing.T) {
 	}
 	c.put("/listeners/"+lb.Listeners[0], `{"listener":{"allowed_cidrs":["198.51.100.0/24"]}}`)
 	c.settle()
-	if diff := cmp.Diff([]string{"Outages: " + fip + " TCP 80"}, c.Outages()); diff != "" {
+	if diff := cmp.Diff([]string{"octavia.UpdateListener: " + fip + " TCP 80"}, c.Outages()); diff != "" {
 		t.Errorf("outages for a client that is no longer allowed (-want +got):\n%s", diff)
 	}
 	c.put(pool+"/members", `{"members":[{"address":"10.0.0.12","protocol_port":30080}]}`)
 	c.settle()
-	if diff := cmp.Diff([]string{"Outages: " + fip + " TCP 80", "Outages: " + fip + " TCP 80"}, c.Outages()); diff != "" {
+	if diff := cmp.Diff([]string{"octavia.UpdateListener: " + fip + " TCP 80", "octavia.UpdateMembers: " + fip + " TCP 80"}, c.Outages()); diff != "" {
 		t.Errorf("outages without the member (-want +got):\n%s", diff)
 	}
 	if leaks := strings.Join(c.Leaks(), "\n"); !strings.Contains(leaks, "lost member") {

@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"slices"
@@ -79,13 +80,26 @@ func (s *octaviaState) targets(p *lbObject, backup bool) []lbTarget {
 // member whose operating status a test set to ERROR gets no traffic.
 func (c *Cloud) Serving() []Endpoint {
 	var all []Endpoint
-	c.inspect(func() { all = c.serving() })
+	c.inspect(func() {
+		for _, e := range c.serving() {
+			all = append(all, e.Endpoint)
+		}
+	})
 
 	return all
 }
 
-func (c *Cloud) serving() []Endpoint {
-	var all []Endpoint
+// served is an Endpoint with its load balancer and the members that it has.
+type served struct {
+	Endpoint
+
+	region  *region
+	lb      *lbObject
+	targets []lbTarget
+}
+
+func (c *Cloud) serving() []served {
+	var all []served
 	for _, r := range c.regions {
 		for _, lb := range r.octavia.loadBalancers.all() {
 			p := r.neutron.ports.get(lb.text("vip_port_id"))
@@ -101,10 +115,10 @@ func (c *Cloud) serving() []Endpoint {
 			}
 			for _, s := range lb.serving {
 				for _, address := range addresses {
-					all = append(all, Endpoint{
+					all = append(all, served{Endpoint{
 						Address: address, Protocol: s.protocol, Port: s.port, Members: r.octavia.healthy(s.members),
 						Sources: s.sources, LoadBalancer: lb.text("name"), Provider: lb.text("provider"), Source: lb.text("vip_address"),
-					})
+					}, r, lb, s.members})
 				}
 			}
 		}
@@ -176,8 +190,8 @@ func (c *Cloud) Watch(w Watch) {
 	})
 }
 
-// Outages returns the calls that ended the serving of something that is watched, or
-// found it ended by a change that became due: "neutron.DeletePort: 192.0.2.5 TCP 80".
+// Outages returns the calls that ended the serving of something that is watched, at once or
+// by a change of the load balancer that became due: "neutron.DeletePort: 192.0.2.5 TCP 80".
 // A call that finds it still ended is not reported.
 func (c *Cloud) Outages() []string {
 	var outages []string
@@ -206,6 +220,7 @@ func (c *Cloud) Unserved() []string {
 
 // look notes what is not served after an operation. The caller holds mu.
 func (c *Cloud) look(op string) {
+	op, c.ended = cmp.Or(c.ended, op), ""
 	if len(c.watches) == 0 {
 		return
 	}
@@ -216,7 +231,7 @@ func (c *Cloud) look(op string) {
 
 			continue
 		}
-		served := slices.ContainsFunc(all, func(e Endpoint) bool { return c.serves(e, w.Watch) })
+		served := slices.ContainsFunc(all, func(e served) bool { return c.serves(e, w.Watch) })
 		if !served && !w.down {
 			c.outages = append(c.outages, op+": "+w.Address+" "+w.Protocol+" "+strconv.Itoa(w.Port))
 		}
@@ -225,7 +240,7 @@ func (c *Cloud) look(op string) {
 }
 
 // serves reports whether an endpoint serves the traffic of a watch.
-func (c *Cloud) serves(e Endpoint, w Watch) bool {
+func (c *Cloud) serves(e served, w Watch) bool {
 	if e.Address != w.Address || e.Protocol != w.Protocol || e.Port != w.Port || !allows(e.Sources, w.Client) {
 		return false
 	}
@@ -243,29 +258,38 @@ func allows(prefixes []string, client netip.Addr) bool {
 }
 
 // lets reports whether the security groups of a member let in what the load balancer
-// forwards.
-func (c *Cloud) lets(e Endpoint, member string, client netip.Addr) bool {
-	at := netip.MustParseAddrPort(member)
+// forwards: those of its port in the network of its subnet, or without a subnet in the project of
+// the load balancer, since other networks can have the same addresses.
+func (c *Cloud) lets(e served, member string, client netip.Addr) bool {
+	at, subnet := netip.MustParseAddrPort(member), e.subnetOf(member)
 	source := client
 	if e.Provider != providerOVN {
-		source = c.origin(e, member)
+		source = e.origin(subnet)
 	}
 
-	return c.accepts(at.Addr().String(), e.Protocol, int(at.Port()), source)
+	return accepts(e.region, at, e.Protocol, source, func(p *port) bool {
+		return subnet != nil && p.networkID == subnet.networkID || subnet == nil && p.projectID == e.lb.projectID
+	})
+}
+
+// subnetOf is the subnet of a member, nil for none.
+func (e served) subnetOf(member string) *subnet {
+	for _, target := range e.targets {
+		if m := e.region.octavia.members.get(target.id); m != nil && target.address == member {
+			return e.region.neutron.subnets.get(m.text("subnet_id"))
+		}
+	}
+
+	return nil
 }
 
 // origin is where a member gets traffic from: the virtual IP address, or an address in the
 // subnet of the member, which a load balancer with virtual machines has an interface in
 // (octavia: network/drivers/neutron/allowed_address_pairs.py, plug_network).
-func (c *Cloud) origin(e Endpoint, member string) netip.Addr {
+func (e served) origin(member *subnet) netip.Addr {
 	vip := netip.MustParseAddr(e.Source)
-	for _, r := range c.regions {
-		for _, m := range r.octavia.members.all() {
-			subnet := r.neutron.subnets.get(m.text("subnet_id"))
-			if subnet != nil && !subnet.cidr.Contains(vip) && net.JoinHostPort(m.text("address"), strconv.Itoa(m.number("protocol_port"))) == member {
-				return subnet.cidr.Addr().Next()
-			}
-		}
+	if member != nil && !member.cidr.Contains(vip) {
+		return member.cidr.Addr().Next()
 	}
 
 	return vip
