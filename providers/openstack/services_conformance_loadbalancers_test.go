@@ -25,7 +25,6 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/loadbalancers"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
@@ -277,26 +276,6 @@ func (a *servicesBalancers) Remove(t testing.TB, name string) {
 
 // Calls counts requests without those that only found that Octavia was not ready.
 func (a *servicesBalancers) Calls() int { return a.gateway.Total() - a.gateway.pendingLooks() }
-
-// Writes implements conformance.MutableCloud.
-func (a *servicesBalancers) Writes() int {
-	_, writes := a.gateway.requests()
-
-	return writes
-}
-
-// InjectFailure implements conformance.Cloud.
-func (a *servicesBalancers) InjectFailure(t testing.TB, failure conformance.Failure) {
-	a.gateway.fail(t, failure)
-}
-
-// InjectFault implements conformance.MutableCloud.
-func (a *servicesBalancers) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	return a.gateway.injectFault(i)
-}
-
-// ClearFaults implements conformance.Cloud.
-func (a *servicesBalancers) ClearFaults(t testing.TB) { a.gateway.clearFaults(t) }
 
 // await waits until a load balancer that the test made is there.
 func (a *servicesBalancers) await(id string) {

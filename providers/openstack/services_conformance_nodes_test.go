@@ -212,14 +212,3 @@ func (a *servicesNodesAdapter) statusOf(token string) (status int, err error) {
 
 	return got.StatusCode, got.Body.Close()
 }
-
-// InjectFailure implements conformance.Cloud.
-func (a *servicesNodesAdapter) InjectFailure(t testing.TB, failure conformance.Failure) {
-	a.gateway.fail(t, failure)
-}
-
-// ClearFaults implements conformance.Cloud.
-func (a *servicesNodesAdapter) ClearFaults(t testing.TB) { a.gateway.clearFaults(t) }
-
-// Calls implements conformance.Cloud.
-func (a *servicesNodesAdapter) Calls() int { return a.gateway.Total() }

@@ -11,6 +11,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/openstackservices"
 )
@@ -18,7 +20,8 @@ import (
 // servicesTimeout bounds each operation on the real services.
 const servicesTimeout = 3 * time.Minute
 
-// realServices are OpenStack services that are reached over HTTP.
+// realServices are OpenStack services that are reached over HTTP. It counts what a provider
+// requests, and makes it fail, for the suites of all providers.
 type realServices struct {
 	*openstackservices.Services
 
@@ -43,6 +46,29 @@ func startServices(t testing.TB) *realServices {
 
 	return &realServices{Services: found, t: t, global: global, gateway: newGateway(t)}
 }
+
+// Calls implements conformance.Cloud: it counts requests.
+func (s *realServices) Calls() int { return s.gateway.Total() }
+
+// Writes implements conformance.MutableCloud.
+func (s *realServices) Writes() int {
+	_, writes := s.gateway.requests()
+
+	return writes
+}
+
+// InjectFailure implements conformance.Cloud.
+func (s *realServices) InjectFailure(t testing.TB, failure conformance.Failure) {
+	s.gateway.fail(t, failure)
+}
+
+// InjectFault implements conformance.MutableCloud.
+func (s *realServices) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
+	return s.gateway.injectFault(i)
+}
+
+// ClearFaults implements conformance.Cloud.
+func (s *realServices) ClearFaults(t testing.TB) { s.gateway.clearFaults(t) }
 
 // times are the durations of production, behind the gateway.
 func (s *realServices) times() tuning {

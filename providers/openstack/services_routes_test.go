@@ -18,7 +18,6 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
@@ -268,26 +267,3 @@ func (a *servicesRoutes) SeedDecoys(t testing.TB) (describe func() []string) {
 
 	return func() []string { return a.describe(func(cidr string) bool { return !inCluster(cidr) }) }
 }
-
-// Calls implements conformance.Cloud.
-func (a *servicesRoutes) Calls() int { return a.gateway.Total() }
-
-// Writes implements conformance.MutableCloud.
-func (a *servicesRoutes) Writes() int {
-	_, writes := a.gateway.requests()
-
-	return writes
-}
-
-// InjectFailure implements conformance.Cloud.
-func (a *servicesRoutes) InjectFailure(t testing.TB, failure conformance.Failure) {
-	a.gateway.fail(t, failure)
-}
-
-// InjectFault implements conformance.MutableCloud.
-func (a *servicesRoutes) InjectFault(_ testing.TB, i explore.Injection) (hits func() int) {
-	return a.gateway.injectFault(i)
-}
-
-// ClearFaults implements conformance.Cloud.
-func (a *servicesRoutes) ClearFaults(t testing.TB) { a.gateway.clearFaults(t) }
