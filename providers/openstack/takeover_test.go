@@ -75,7 +75,7 @@ func upstreamCases() map[string]upstreamCase {
 		"no external network":          {reason: "the published address stays", internal: true, kept: true, config: monitors},
 		"no external network, by name": {reason: "the same without annotations", internal: true, kept: true, found: true, spec: none},
 		"no external network, groups":  {reason: "nothing of it depends on the address", internal: true, kept: true, config: managed, spec: group},
-		"by name":  {reason: "annotations are as old as version 1.21", found: true, old: true, spec: none},
+		"by name":                      {reason: "annotations are as old as version 1.21", found: true, old: true, spec: none},
 
 		"serial": {reason: "members have other names and no subnet", config: serial + monitors, spec: alone},
 		"serial local": {

@@ -57,8 +57,11 @@ func TestRead(t *testing.T) {
 			{File: "a/a_test.go", Function: "TestComment"}, {File: "a/a_test.go", Function: "TestBody"}, {File: "a/a_test.go"},
 		}},
 		{ID: second, Page: "behavior-cloud.md", Title: "These are errors", Tests: []rules.Test{
-			{File: "a/a_test.go"}, {File: "a/testdata/case.yaml"}, {File: "test/e2e/cases.go"},
-			{File: "test/e2e/os_test.go"}, {File: "test/e2e/tag_test.go", Tagged: true},
+			{File: "a/a_test.go"},
+			{File: "a/testdata/case.yaml"},
+			{File: "test/e2e/cases.go"},
+			{File: "test/e2e/os_test.go"},
+			{File: "test/e2e/tag_test.go", Tagged: true},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
