@@ -258,7 +258,7 @@ type need struct {
 
 // overlaps reports whether some request could need both permissions.
 func (n need) overlaps(other need) bool {
-	return slices.ContainsFunc(n.made, func(r request) bool { return other.covers(r) })
+	return slices.ContainsFunc(n.made, other.covers)
 }
 
 // needs returns the permissions of roles, each once. One that no request needs is an error.
@@ -475,9 +475,12 @@ func (c *cluster) awaitRouted(t *testing.T, nodes ...string) {
 func (c *cluster) initializeAgain(t *testing.T, name string) {
 	t.Helper()
 	await(t, "node "+name+" to be tainted", func(ctx context.Context) error {
-		node := c.node(t, name)
+		node, err := c.Client().CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
 		node.Spec.Taints = append(node.Spec.Taints, v1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule})
-		_, err := c.Client().CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
+		_, err = c.Client().CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
 
 		return err
 	})
