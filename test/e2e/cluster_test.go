@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,10 @@ func startCluster(t *testing.T) *cluster {
 	return c
 }
 
+// starting bounds how many control planes start at the same time: each start keeps a processor busy,
+// and the first tests begin when the first one is ready.
+var starting = make(chan struct{}, runtime.NumCPU())
+
 // newCluster runs a control plane. It stores objects as JSON, which age can
 // read, and writes each request of a ServiceAccount to a file before it responds.
 func newCluster(t *testing.T) *cluster {
@@ -82,6 +87,8 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	starting <- struct{}{}
+	defer func() { <-starting }()
 	cp, err := controlplane.Start(t.Context(), controlplane.Options{ExtraAPIServerArgs: []string{
 		"--storage-media-type=application/json",
 		"--audit-policy-file=" + policy, "--audit-log-path=" + auditFile, "--audit-log-mode=blocking",
