@@ -238,8 +238,7 @@ func testNewerHelm(t *testing.T, w *workload, r *release, f *threeClouds, provid
 	return newer
 }
 
-// A Secret that is not the chart's: what it has is in effect after one restart of the process, which does
-// not end for a Secret that has not changed.
+// A Secret that is not the chart's: what it has is in effect after one restart of the process.
 func TestChartExistingSecret(t *testing.T) {
 	t.Parallel()
 	const name = "cloud-config"
