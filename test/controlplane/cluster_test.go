@@ -190,13 +190,13 @@ func testSetReady(t *testing.T, cp *ControlPlane) {
 			t.Errorf("number of conditions (-want +got):\n%s", diff)
 		}
 	}
-	if err := SetReady(t.Context(), cp.Client(), "nobody", v1.ConditionTrue); !apierrors.IsNotFound(err) {
+	if err := SetReady(t.Context(), cp.Client(), "missing", v1.ConditionTrue); !apierrors.IsNotFound(err) {
 		t.Errorf("want not found, got %v", err)
 	}
 }
 
 const manifest = `
-# Comments and empty documents are nobody's objects.
+# Comments and empty documents are no objects.
 ---
 apiVersion: v1
 kind: Namespace
