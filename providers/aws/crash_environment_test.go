@@ -63,6 +63,8 @@ type environment struct {
 	settings settings
 	// replayer handles the calls of the current process, if there is one.
 	replayer *replayer
+	// calling is held by each call, and exclusively to wait until none is under way.
+	calling sync.RWMutex
 	// nodes are two in the group of the seed, one each in two more groups of the
 	// cluster, one in a group without its tag, and one in several groups of the
 	// cluster, which none of the other Services has.
@@ -136,10 +138,17 @@ func (s *environment) connectClients() {
 	s.must(err)
 }
 
-// intercept has the replayer handle a call.
+// intercept has the replayer handle a call. Reads that Services share run in a
+// goroutine of their own, which may get to its call only after its process was killed:
+// its context has ended by then.
 func (s *environment) intercept(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
+	s.calling.RLock()
+	defer s.calling.RUnlock()
+	if err := ctx.Err(); err != nil {
+		return middleware.InitializeOutput{}, middleware.Metadata{}, err
+	}
 	if s.replayer == nil {
 		s.clock.Step(callTime)
 
@@ -147,6 +156,13 @@ func (s *environment) intercept(ctx context.Context, in middleware.InitializeInp
 	}
 
 	return s.replayer.handle(ctx, s, in, next)
+}
+
+// quiesce waits for the calls of a process that was killed, which no longer waits for them
+// itself.
+func (s *environment) quiesce() {
+	s.calling.Lock()
+	defer s.calling.Unlock()
 }
 
 // templates are environments to begin with, by their settings. All of them decode

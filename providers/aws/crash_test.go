@@ -213,7 +213,11 @@ func (c *crash) InjectFault(t testing.TB, i explore.Injection) (hits func() int)
 }
 
 // ClearFaults implements explore.Cloud.
-func (c *crash) ClearFaults(t testing.TB) { c.faults.ClearFaults(t) }
+func (c *crash) ClearFaults(t testing.TB) {
+	t.Helper()
+	c.quiesce()
+	c.faults.ClearFaults(t)
+}
 
 // Calls implements explore.Cloud.
 func (c *crash) Calls() int { return c.faults.Calls() }
