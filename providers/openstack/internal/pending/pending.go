@@ -13,11 +13,13 @@
 //     crowd.
 //   - Up to two load balancers cost one call each per interval. More of them cost one call
 //     per interval together, apart from those that are missing in its result.
-//   - The first look begins an interval after the wait. A read right after a write may
-//     come from a node of the database that does not have the write yet, and show the
-//     status before it: https://galeracluster.com/library/kb/read-after-write.html. If a
-//     node is behind for longer than that, a wait ends too early; Octavia refuses the next
-//     change then, which package change sends again after another wait.
+//   - The first look at one of up to two load balancers begins an interval after the wait,
+//     or a tenth of one later. More of them share their looks, so that the first one begins
+//     up to two intervals after the wait. A read right after a write may come from a node of the
+//     database that does not have the write yet, and show the status before it:
+//     https://galeracluster.com/library/kb/read-after-write.html. If a node is behind for
+//     longer than that, a wait ends too early; Octavia refuses the next change then, which
+//     package change sends again after another wait.
 //   - What would end the work on a load balancer needs two looks in a row, unless one
 //     before has shown the change under way: that it does not exist, where it is waited
 //     for to be ACTIVE, and ERROR, where it is waited for to be deleted.

@@ -154,7 +154,7 @@ func TestFailedLooks(t *testing.T) {
 		},
 		"no response": {
 			reason: "a look that hangs is given up for the next one",
-			fault:  simserver.Slow(time.Hour), times: simserver.First(1), after: 12 * time.Second,
+			fault:  simserver.Slow(time.Hour), times: simserver.First(1), after: 11100 * time.Millisecond,
 		},
 		"never a response": {
 			reason: "the wait is bounded all the same",
@@ -220,7 +220,7 @@ func TestManyPendingForEver(t *testing.T) {
 		f.looks("one call a second", 0, 3)
 		for _, id := range f.add(4, deleted) {
 			workers.Go(func() {
-				f.ends("a deletion", func() error { return f.Gone(f.t.Context(), id) }, pending.ErrPending, 2*time.Second)
+				f.ends("a deletion", func() error { return f.Gone(f.t.Context(), id) }, pending.ErrPending, 1300*time.Millisecond)
 			})
 		}
 		time.Sleep(time.Millisecond)
@@ -282,6 +282,23 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
+// Two waits that begin one after the other have looks of their own, each an interval after
+// its beginning.
+func TestTwoWaits(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(f *fixture) {
+		var waits sync.WaitGroup
+		for i, id := range f.add(2, active) {
+			waits.Go(func() {
+				time.Sleep(time.Duration(i) * 300 * time.Millisecond)
+				f.ends("the wait before makes no difference", func() error { return f.Active(f.t.Context(), id) }, nil, time.Second)
+			})
+		}
+		waits.Wait()
+		f.looks("one each", 2, 0)
+	})
+}
+
 // Waits that begin one after the other share looks; none of them counts for a wait that
 // began less than an interval before.
 func TestSharedLooks(t *testing.T) {
@@ -292,18 +309,65 @@ func TestSharedLooks(t *testing.T) {
 		for i, id := range ids {
 			waits.Go(func() {
 				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
-				// The looks are 1 s, 2 s, ... after the first wait.
-				f.ends("the first look that is an interval later", func() error { return f.Active(f.t.Context(), id) },
+				// The lists are 1 s, 2 s, ... after the first wait.
+				f.ends("the first list that is an interval later", func() error { return f.Active(f.t.Context(), id) },
 					nil, 3*time.Second-time.Duration(i)*100*time.Millisecond)
 			})
 		}
 		time.Sleep(2500 * time.Millisecond)
-		f.looks("first one alone, then all together", 1, 1)
+		f.looks("all together", 0, 2)
 		for _, id := range ids {
 			f.SetLoadBalancerStatus(id, active)
 		}
 		waits.Wait()
 		f.looks("one more for all", 0, 1)
+	})
+}
+
+// OS-COST-5: many short waits, each of which is due at another moment, cost one look per second
+// together.
+func TestShortWaits(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(f *fixture) {
+		var waits sync.WaitGroup
+		for i, id := range f.add(20, active) {
+			waits.Go(func() {
+				time.Sleep(time.Duration(i) * 50 * time.Millisecond)
+				if err := f.Active(f.t.Context(), id); err != nil {
+					f.t.Error(err)
+				}
+			})
+		}
+		waits.Wait()
+		f.looks("after 1 and 2 seconds", 0, 2)
+	})
+}
+
+// A wait that begins does not bring the next look at others forward: two looks that show the
+// same in a row are an interval apart.
+func TestLooksAreApart(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(f *fixture) {
+		ids := f.add(3, "PENDING_CREATE")
+		// The node of the database that responds first does not have them yet.
+		f.Interceptor().Inject(opGet, simserver.First(2), openstack.Error(http.StatusNotFound, "", "Load Balancer could not be found."))
+		later(1500*time.Millisecond, func() {
+			for _, id := range ids {
+				f.SetLoadBalancerStatus(id, active)
+			}
+		})
+		var waits sync.WaitGroup
+		for _, id := range ids[:2] {
+			waits.Go(func() {
+				f.ends("the next look is shared", func() error { return f.Created(f.t.Context(), id) }, nil, 2*time.Second)
+			})
+		}
+		time.Sleep(1050 * time.Millisecond)
+		f.looks("each alone", 2, 0)
+		waits.Go(func() {
+			f.ends("and so is the first one of another", func() error { return f.Created(f.t.Context(), ids[2]) }, nil, 1050*time.Millisecond)
+		})
+		waits.Wait()
 	})
 }
 

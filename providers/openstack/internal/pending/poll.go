@@ -11,20 +11,22 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
-// maxAlone is how many load balancers are read alone. More of them are read by a list.
+// maxAlone is how many load balancers are read alone. If more of them are waited for, they are
+// read by a list.
 const maxAlone = 2
 
-// poll looks at what is waited for, until the context ends. One read of the same never
-// begins before the one before has ended.
+// ticks is how often within an interval the poller finds out which waits are due.
+const ticks = 10
+
+// poll looks at what is waited for, until the context ends. Neither a load balancer nor the
+// list is read within an interval of the read before, nor before that has ended.
 func (w *Waiter) poll(ctx context.Context) {
-	ticker := time.NewTicker(w.options.Interval)
+	tick := max(w.options.Interval/ticks, time.Millisecond)
+	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	busy := map[string]bool{} // by ID, the list by an empty one
 	ended := make(chan string)
 	run := func(key string, read func(context.Context)) {
-		if busy[key] {
-			return
-		}
 		busy[key] = true
 		go func() {
 			// A read that hangs must not use up the time of the wait.
@@ -37,40 +39,52 @@ func (w *Waiter) poll(ctx context.Context) {
 			}
 		}()
 	}
+	latest := map[string]time.Time{} // reads within the last interval, by the same keys
+	rests := func(key string) bool { return busy[key] || !latest[key].IsZero() }
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case key := <-ended:
 			delete(busy, key)
-		case <-ticker.C:
+		case now := <-ticker.C:
 			w.giveUpLong()
-			due := w.due()
-			if len(due) > maxAlone {
-				run("", func(ctx context.Context) { w.lookAtAll(ctx, due) })
-
+			// A tick may be late and the next one on time.
+			maps.DeleteFunc(latest, func(_ string, at time.Time) bool { return now.Sub(at) >= w.options.Interval-tick/2 })
+			due, many := w.due()
+			maps.DeleteFunc(due, func(id string, _ []*wait) bool { return rests(id) })
+			if many && (len(due) == 0 || rests("")) {
 				continue
 			}
 			for id, waits := range due {
-				run(id, func(ctx context.Context) { w.lookAt(ctx, id, waits) })
+				latest[id] = now
+				if !many {
+					run(id, func(ctx context.Context) { w.lookAt(ctx, id, waits) })
+				}
+			}
+			if many {
+				latest[""] = now
+				run("", func(ctx context.Context) { w.lookAtAll(ctx, due) })
 			}
 		}
 	}
 }
 
 // due returns the waits that are old enough for a look, and not at their end, by the load
-// balancer.
-func (w *Waiter) due() map[string][]*wait {
+// balancer, and reports whether too many load balancers are waited for to read each alone.
+func (w *Waiter) due() (due map[string][]*wait, many bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	due := map[string][]*wait{}
+	due = map[string][]*wait{}
+	all := map[string]bool{}
 	for t := range w.waits {
+		all[t.id] = true
 		if age := time.Since(t.begun); age >= w.options.Interval && age < w.options.Limit {
 			due[t.id] = append(due[t.id], t)
 		}
 	}
 
-	return due
+	return due, len(all) > maxAlone
 }
 
 // giveUpLong ends waits that are too long for as many as there are.
