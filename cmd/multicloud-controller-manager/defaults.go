@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/cloud-provider/options"
@@ -10,10 +11,16 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// setDefaults replaces the defaults of the framework, which suit a handful of
-// nodes. It must run before the flags are defined, so that --help shows its
+// retryPeriod is how often a process tries to renew or to get the Lease. client-go adds up to
+// 120 percent to attempts to get it: with the 2 s of the framework, a released Lease may have
+// no holder for 4.4 s.
+const retryPeriod = time.Second
+
+// setDefaults replaces defaults of the framework: those that suit a handful of
+// nodes, and the retry period of leader election. It must run before the flags are defined, so that --help shows its
 // values.
 func setDefaults(opts *options.CloudControllerManagerOptions) {
+	opts.Generic.LeaderElection.RetryPeriod.Duration = retryPeriod
 	nothing := func(string) bool { return false }
 	applyControllers(opts, config.NewSettings().Controllers, nothing, nothing)
 }

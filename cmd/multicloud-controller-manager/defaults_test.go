@@ -119,7 +119,7 @@ func TestStatusUpdatesOfTheFile(t *testing.T) {
 func TestSetDefaults(t *testing.T) {
 	t.Parallel()
 	_, cmd := newStarter(t)
-	for flag, want := range map[string]string{"concurrent-node-syncs": "20", "kube-api-qps": "100"} {
+	for flag, want := range map[string]string{"concurrent-node-syncs": "20", "kube-api-qps": "100", "leader-elect-retry-period": "1s"} {
 		if got := cmd.Flags().Lookup(flag); got.DefValue != want || got.Changed {
 			t.Errorf("--%s: default %s, given %t; want %s", flag, got.DefValue, got.Changed, want)
 		}

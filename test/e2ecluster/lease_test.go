@@ -22,12 +22,12 @@ import (
 const (
 	leaseName = "cloud-controller-manager"
 	// released is the most that it may take from the release of the Lease to the next leader, whether
-	// it tries once more after the retry period of 2 seconds, to which client-go adds up to 120 percent,
+	// it tries once more after the retry period of 1 second, to which client-go adds up to 120 percent,
 	// or starts meanwhile.
-	released = 5 * time.Second
+	released = 3 * time.Second
 	// expired is the same from the last renewal of a leader that has not released it: until the others
 	// have noticed that renewal, the duration of the Lease, and until they try again.
-	expired = 25 * time.Second
+	expired = 21 * time.Second
 )
 
 // term is a state of the Lease.
