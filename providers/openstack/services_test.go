@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -210,52 +209,4 @@ func testServices(t *testing.T, name, more string) {
 	if err := errors.Join(err, fipsErr, groupsErr); err != nil {
 		t.Error(err)
 	}
-}
-
-// servicesWrites is what creating or deleting a Service costs in requests that change
-// something: one for the load balancer, one for the floating IP.
-const servicesWrites = 2
-
-// TestServicesTogether (OS-LB-4, OS-LB-17, OS-COST-5): two Services at once cost twice what one
-// does. How long that takes is printed, and so are all requests: Octavia decides how often it
-// is looked at.
-func TestServicesTogether(t *testing.T) {
-	s := connectToServices(t, "create-monitor = true\n")
-	t.Cleanup(func() { s.cleanUp("first", "second", "third") })
-	one := s.together([]string{"first"})
-	two := s.together([]string{"second", "third"})
-	t.Logf("two Services at once: %.2f times the time of one", two.Seconds()/one.Seconds())
-}
-
-// together creates Services at once and deletes them at once, and returns how long the
-// creation took.
-func (s *servicesCluster) together(names []string) time.Duration {
-	s.t.Helper()
-	phase := func(what string, do func(name string)) time.Duration {
-		allBefore, writesBefore := s.gateway.requests()
-		began := time.Now()
-		var all sync.WaitGroup
-		for _, name := range names {
-			all.Go(func() { do(name) })
-		}
-		all.Wait()
-		took := time.Since(began)
-		requests, writes := s.gateway.requests()
-		s.t.Logf("%s %d at once: %s, %d requests", what, len(names), took.Round(10*time.Millisecond), requests-allBefore)
-		if n := writes - writesBefore; n != servicesWrites*len(names) {
-			s.t.Errorf("%s %d Services cost %d writes, want %d for each: %v", what, len(names), n, servicesWrites, s.gateway.Calls())
-		}
-
-		return took
-	}
-	took := phase("create", func(name string) {
-		s.create(kubetest.Service("default", name, kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443)))
-		s.ensure("create "+name, name, s.nodes)
-	})
-	phase("delete", s.remove)
-	for _, name := range names {
-		s.wantGone(name)
-	}
-
-	return took
 }
