@@ -30,7 +30,7 @@ FIRST := ./test/e2e ./test/demo ./test/bench ./providers/openstack ./providers/a
 AT_ONCE = $$(processors=$$(getconf _NPROCESSORS_ONLN); echo $$((processors > 4 ? processors : 4)))
 # The tests of OpenStack that run anyway without the race detector, or count calls: a page is one.
 COUNTING := ^Test(Schedules|LossOfHalf|Crash|Cost|BusyCloud|Stuck|Budget|NewNetwork|LoadBalancerAdoptionNetworks|Trunk|PortsOfOthers|LoadBalancerMany)
-COUNTING_PARTS := ^Test(ClientRanges|Cost|FailedList|FindByName|FullLook|ManyPendingForEver|MemberSubnets|MemberSubnetsAge|MemberSubnetsOfManyNodes|MissingExtensions|NewGroup|NodeJoins|PortsBySecurityGroupWithoutExtension|ReadsOfManyNodes|RulesFollowTheService|SharedLooks)$$
+COUNTING_PARTS := ^Test(ClientRanges|Cost|FailedList|FindByName|FullLook|ManyPendingForEver|MemberSubnets|MemberSubnetsAge|MemberSubnetsOfManyNodes|MissingExtensions|NewGroup|NodeJoins|PortsBySecurityGroupWithoutExtension|ReadsOfManyNodes|RulesFollowTheService|SharedLooks|ShortWaits)$$
 # What is too much for the race detector, which gets a sample of it. Without a
 # list of packages the closing lines of the tests are printed.
 exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
