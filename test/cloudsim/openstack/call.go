@@ -128,6 +128,7 @@ type response struct {
 	status int
 	body   any // encoded as JSON; nil for none
 	header http.Header
+	takes  time.Duration // see [RowTimes]
 }
 
 // reply returns a response with a status and a body, nil for none.

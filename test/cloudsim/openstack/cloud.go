@@ -120,6 +120,7 @@ type Cloud struct {
 	ids      simstate.IDs
 	schedule simstate.Schedule[*Cloud]
 	delays   Delays
+	rowTimes RowTimes
 	denied   []string
 	catalog  Catalog
 	replica  replica

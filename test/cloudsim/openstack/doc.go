@@ -17,6 +17,10 @@
 //	cloud.Interceptor().Inject("neutron", simserver.First(3), openstack.Error(503, "ServiceUnavailable", "try later"))
 //	cloud.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Nth(1), openstack.ProxyAfter(504))
 //	cloud.Interceptor().SetLatency(30 * time.Millisecond)
+//	cloud.SetRowTimes(openstack.LargeCloudRowTimes()) // lists take longer with each row
+//	cloud.Interceptor().Inject("keystone.CreateToken", simserver.Always(), openstack.DirectoryAway())
+//	cloud.Interceptor().Inject("octavia.ListVersions", simserver.Always(), openstack.Proxy(403, "")) // a gateway hides it
+//	cloud.Interceptor().Inject("octavia.ListLoadBalancers", simserver.Always(), openstack.Without("name", openstack.Proxy(504, "")))
 //	cloud.RevokeTokens(); cloud.SetRoles(openstack.UserCCM, openstack.ProjectCCM)
 //	cloud.SetCell("", "cell2", openstack.CellDown); cloud.SetServerMapped(id, false)
 //	cloud.SetDenied("nova.ListServerActions", "octavia.*")

@@ -126,6 +126,26 @@ func Unauthorized() simserver.Fault {
 	return respond(func(k *call) *apiError { return unauthorized(k.cloud.keystoneURL(k.host)) })
 }
 
+// DirectoryAway is the effect on logins of an LDAP or AD directory behind Keystone that does not
+// respond: 401, as for a wrong password, whatever its reason is (keystone:
+// identity/backends/ldap/core.py, authenticate,
+// https://opendev.org/openstack/keystone/src/branch/master/keystone/identity/backends/ldap/core.py).
+func DirectoryAway() simserver.Fault { return respond(func(*call) *apiError { return refused() }) }
+
+// Without is another effect on calls that lack a parameter in their query, such as
+// [Proxy] with 504 on lists that have no name: a gateway that does not wait for the list of all load
+// balancers (https://github.com/SAP-cloud-infrastructure/elektra/issues/741). Others pass.
+func Without(parameter string, outside simserver.Fault) simserver.Fault {
+	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if r.URL.Query().Has(parameter) {
+			apply.ServeHTTP(w, r)
+
+			return
+		}
+		outside(w, r, apply)
+	}
+}
+
 // Throttled is the effect of a proxy that limits the rate of calls: status 429
 // with Retry-After, which is seconds or a date, and left out when empty.
 func Throttled(retryAfter string) simserver.Fault {

@@ -107,7 +107,7 @@ func (c *Cloud) serveRoute(w http.ResponseWriter, r *http.Request, route *route)
 
 			return
 		}
-		k.write(w, result)
+		simserver.Slow(result.takes)(w, k.request, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { k.write(w, result) }))
 	}))
 }
 
@@ -130,6 +130,7 @@ func (c *Cloud) run(k *call) (response, error) {
 	if result.body == nil {
 		return result, nil
 	}
+	result.takes = c.rowTimes.of(result)
 	encoded, err := json.Marshal(result.body)
 	result.body = json.RawMessage(encoded)
 
