@@ -15,7 +15,7 @@ SOURCE_DATE = SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null)"
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
 PROGRESS := tools/progress
 CHART := charts/multicloud-controller-manager
-REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md docs/reference/rules.md \
+REFERENCE := docs/reference/annotations.md docs/reference/config.md docs/reference/metrics.md docs/reference/command-line.md \
 	$(CHART)/values.schema.json $(CHART)/README.md
 # Two ways of compiling, so that each dependency is compiled at most twice:
 # what ships, what is shown and what tools/build builds, and whatever checks it.

@@ -13,10 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Index is the generated page that lists the rules with their tests. It is not
-// read: one that is out of date may name rules that no longer exist.
-const Index = "docs/reference/rules.md"
-
 const pages = "docs/explanation/behavior-*.md"
 
 // Rule is one rule of a page.

@@ -45,7 +45,6 @@ func TestRead(t *testing.T) {
 		"test/e2e/cases.go":    "package e2e // " + second,
 		"test/e2e/tag_test.go": "//go:build services && !windows\n\npackage e2e // " + second,
 		"test/e2e/os_test.go":  "// A comment.\n\n//go:build !windows\n\npackage e2e // " + second,
-		rules.Index:            "CLOUD" + "-OLD-1",
 		"bin/copy_test.go":     "no code, " + first,
 		".git/copy.md":         "CLOUD" + "-OLD-1",
 	}))

@@ -92,7 +92,7 @@ func eachFile(repository fs.FS, fn func(name string, text []byte) error) error {
 			return err
 		case entry.IsDir() && (name == "bin" || strings.HasPrefix(name, ".") && name != "."):
 			return fs.SkipDir
-		case entry.IsDir() || name == Index || !kinds.Has(path.Ext(name)):
+		case entry.IsDir() || !kinds.Has(path.Ext(name)):
 			return nil
 		}
 		text, err := fs.ReadFile(repository, name)

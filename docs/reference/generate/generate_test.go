@@ -110,7 +110,6 @@ func TestPages(t *testing.T) {
 		"config.md":       "| `concurrent-node-syncs` | `concurrentNodeSyncs` | number | 20 |",
 		"metrics.md":      "| `multicloud_ccm_connected` | gauge | `provider`, `endpoint` |",
 		"command-line.md": "| `--concurrent-node-syncs` | 20 | 1 | `[Controllers] concurrent-node-syncs` |",
-		"rules.md":        "| [OS-ID-1](../explanation/behavior-openstack.md#os-id-1) | New provider IDs have the form",
 	} {
 		if !strings.HasPrefix(pages[0][name], notice+"# ") {
 			t.Errorf("%s must begin with the notice and a title", name)

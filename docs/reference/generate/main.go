@@ -1,6 +1,6 @@
 // Command generate writes the reference pages in docs/reference from what the
-// code defines: struct fields, their comments and tags, tables of metrics
-// and flags, and the rules that tests name. Run it at the top of the repository.
+// code defines: struct fields, their comments and tags, and tables of metrics
+// and flags. Run it at the top of the repository.
 //
 // Every key, metric and flag of the binary is on a page; one without a
 // description is an error; the same code generates the same pages.
@@ -37,7 +37,6 @@ func run(root, dir string) error {
 		"config.md":       configPage,
 		"metrics.md":      metricsPage,
 		"command-line.md": commandLinePage,
-		"rules.md":        rulesPage,
 	}
 	comments := newLibrary(root)
 	for name, page := range pages {
