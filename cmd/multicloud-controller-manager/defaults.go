@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -47,25 +45,6 @@ func applyControllers(opts *options.CloudControllerManagerOptions, c config.Cont
 			opts.NodeController.ConcurrentNodeStatusUpdates = 0
 		}
 	})
-}
-
-// checkConcurrency rejects values that the framework does not check: without
-// workers no node would ever be initialized.
-func checkConcurrency(opts *options.CloudControllerManagerOptions) error {
-	var errs []error
-	positive := func(flag string, value int32) {
-		if value <= 0 {
-			errs = append(errs, fmt.Errorf("--%s must be more than zero, got %d", flag, value))
-		}
-	}
-	positive("concurrent-node-syncs", opts.NodeController.ConcurrentNodeSyncs)
-	positive("concurrent-node-lifecycle-syncs", opts.NodeLifecycleController.ConcurrentNodeLifecycleSyncs)
-	positive("concurrent-service-syncs", opts.ServiceController.ConcurrentServiceSyncs)
-	if n := opts.NodeController.ConcurrentNodeStatusUpdates; n < 0 {
-		errs = append(errs, fmt.Errorf("--concurrent-node-status-updates must not be negative, got %d", n))
-	}
-
-	return errors.Join(errs...)
 }
 
 // routesOff turns routes off unless a flag requests them: the framework turns

@@ -126,34 +126,6 @@ func TestSetDefaults(t *testing.T) {
 	}
 }
 
-// FW-CONFIG-12: --concurrent-node-syncs=0 is accepted upstream, and no node is
-// ever initialized.
-func TestCheckConcurrency(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		args []string
-		err  string
-	}{
-		"Defaults":          {nil, ""},
-		"NoNodeSyncs":       {[]string{"--concurrent-node-syncs=0"}, "--concurrent-node-syncs must be more than zero, got 0"},
-		"NegativeLifecycle": {[]string{"--concurrent-node-lifecycle-syncs=-1"}, "--concurrent-node-lifecycle-syncs must be more than zero, got -1"},
-		"NoServiceSyncs":    {[]string{"--concurrent-service-syncs=0"}, "--concurrent-service-syncs must be more than zero"},
-		"StatusFollows":     {[]string{"--concurrent-node-status-updates=0"}, ""},
-		"NegativeStatus":    {[]string{"--concurrent-node-status-updates=-1"}, "--concurrent-node-status-updates must not be negative"},
-		"AllAtOnce":         {[]string{"--concurrent-node-syncs=0", "--concurrent-service-syncs=0"}, "got 0\n--concurrent-service-syncs"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, cmd := newStarter(t)
-			if err := cmd.Flags().Parse(tc.args); err != nil {
-				t.Fatal(err)
-			}
-			wantError(t, tc.err, checkConcurrency(s.options))
-		})
-	}
-}
-
 // FW-CONFIG-13: the cloud-config alone switches providers, so that flags must
 // suit all of them.
 func TestRoutesOff(t *testing.T) {

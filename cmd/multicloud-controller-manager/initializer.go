@@ -48,7 +48,7 @@ func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 		return s.file != nil && s.file.Has(config.Name{Section: "Controllers", Key: key})
 	})
 	s.noRoutes = routesOff(s.options, cmd.Flags())
-	if err := checkConcurrency(s.options); err != nil {
+	if err := errors.Join(checkConcurrency(s.options), checkLeaderElection(s.options.Generic.LeaderElection)); err != nil {
 		return err
 	}
 
@@ -64,7 +64,7 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 	cloud, err := s.makeCloud(shared.CloudProvider.Name, shared.CloudProvider.CloudConfigFile)
 	if err == nil {
 		s.life.track(cloud)
-		err = checkClusterID(cloud, shared.AllowUntaggedCloud)
+		err = errors.Join(checkClusterID(cloud, shared.AllowUntaggedCloud), checkClusterCIDR(cloud, completed.ComponentConfig))
 	}
 	if err == nil {
 		err = s.life.prepareHandover(completed)
