@@ -65,7 +65,7 @@ func TestCommandsOfPages(t *testing.T) {
 		targets = append(targets, strings.Fields(string(names[1]))...)
 	}
 	var objectNames []string
-	manifest := template(t, helm.Release{Name: "ccm", Values: "provider: aws\nrbac: {metricsReader: true}\n"})
+	manifest := template(t, helm.Release{Name: "ccm", Values: "provider: aws\nrbac: {metricsReader: {subjects: [{kind: User, name: reader}]}}\n"})
 	for _, object := range objects(t, manifest) {
 		objectNames = append(objectNames, object.GetName())
 	}

@@ -216,7 +216,7 @@ func testNewerHelm(t *testing.T, w *workload, r *release, f *threeClouds, provid
 	pods := maps.Clone(w.pods)
 	newer := r.newRelease(t, helm.Four, r.helm.Name, r.helm.Chart)
 	before := r.everything(t)
-	newer.upgrade(t, f.values, "provider="+provider, "rbac.metricsReader=true")
+	newer.upgrade(t, f.values, "provider="+provider, "rbac.metricsReader.subjects[0].kind=User", "rbac.metricsReader.subjects[0].name=reader")
 	w.rollOut(t)
 	if !slices.ContainsFunc(r.everything(t).Since(before), func(object *unstructured.Unstructured) bool {
 		return object.GetKind() == "ClusterRole" && strings.HasSuffix(object.GetName(), ":metrics-reader")

@@ -26,6 +26,9 @@ spec:
       {{- end }}
       tlsConfig:
         {{- toYaml (.values.tlsConfig | default (dict "insecureSkipVerify" true)) | nindent 8 }}
+      {{- with .values.bearerTokenFile }}
+      bearerTokenFile: {{ . | quote }}
+      {{- end }}
       {{- with .values.authorization }}
       {{- if .existingSecret }}
       authorization:

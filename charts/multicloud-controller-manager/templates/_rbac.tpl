@@ -76,8 +76,8 @@ of failed logins as node-controller, whatever controllers run.
 {{- end -}}
 
 {{/*
-A role with its binding. Arguments: root, suffix of the name, namespace (empty for a ClusterRole), rules and account: the one in
-kube-system that the binding is for, instead of our own.
+A role with its binding. Arguments: root, suffix of the name, namespace (empty for a ClusterRole), rules and whom the binding is
+for instead of our own account: subjects, or account, one in kube-system.
 */}}
 {{- define "multicloud-controller-manager.boundRole" -}}
 {{- $name := include "multicloud-controller-manager.rbacName" .root -}}
@@ -102,7 +102,11 @@ roleRef:
   kind: {{ $scope }}Role
   name: {{ $name | quote }}
 subjects:
+  {{- if .subjects }}
+  {{- toYaml .subjects | nindent 2 }}
+  {{- else }}
   {{- include "multicloud-controller-manager.subject" (dict "root" .root "account" .account) | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "multicloud-controller-manager.subject" -}}

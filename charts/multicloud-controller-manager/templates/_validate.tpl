@@ -8,6 +8,7 @@ Checks of values that the schema cannot make. Each message names the value and t
 {{- include "multicloud-controller-manager.validate.cloudConfig" . -}}
 {{- include "multicloud-controller-manager.validate.credentials" . -}}
 {{- include "multicloud-controller-manager.validate.workload" . -}}
+{{- include "multicloud-controller-manager.validate.leaderElection" . -}}
 {{- include "multicloud-controller-manager.validate.kubeconfig" . -}}
 {{- include "multicloud-controller-manager.validate.monitoring" . -}}
 {{- include "multicloud-controller-manager.validate.arguments" . -}}
@@ -100,6 +101,32 @@ Checks of values that the schema cannot make. Each message names the value and t
 {{- end -}}
 {{- end -}}
 
+{{/*
+client-go has the same limits.
+*/}}
+{{- define "multicloud-controller-manager.validate.leaderElection" -}}
+{{- with .Values.leaderElection -}}
+{{- $lease := include "multicloud-controller-manager.milliseconds" .leaseDuration | float64 -}}
+{{- $renew := include "multicloud-controller-manager.milliseconds" .renewDeadline | float64 -}}
+{{- $retry := include "multicloud-controller-manager.milliseconds" .retryPeriod | float64 -}}
+{{- if not .enabled -}}
+{{- else if not $retry -}}
+{{- fail "leaderElection.retryPeriod must be longer than 0s" -}}
+{{- else if le $renew (mulf $retry 1.2) -}}
+{{- fail (printf "leaderElection.renewDeadline is %s, which must be longer than 1.2 times leaderElection.retryPeriod, which is %s" .renewDeadline .retryPeriod) -}}
+{{- else if le $lease $renew -}}
+{{- fail (printf "leaderElection.leaseDuration is %s, which must be longer than leaderElection.renewDeadline, which is %s" .leaseDuration .renewDeadline) -}}
+{{- else if lt $lease 1000.0 -}}
+{{- fail (printf "leaderElection.leaseDuration is %s, which must be at least 1s" .leaseDuration) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "multicloud-controller-manager.milliseconds" -}}
+{{- $start := toDate "2006" "2000" -}}
+{{- ((mustDateModify . $start).Sub $start).Milliseconds -}}
+{{- end -}}
+
 {{- define "multicloud-controller-manager.validate.kubeconfig" -}}
 {{- if and .Values.rbac.create (not .Values.kubeconfig.existingSecret) (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
 {{- fail "serviceAccount.create is false and there is no serviceAccount.name: the permissions would be those of the account default, and of all Pods that have it: set the name" -}}
@@ -124,6 +151,12 @@ Checks of values that the schema cannot make. Each message names the value and t
 {{- with .Values.metrics -}}
 {{- if and .serviceMonitor.enabled .podMonitor.enabled -}}
 {{- fail "metrics.serviceMonitor.enabled and metrics.podMonitor.enabled are set, which count everything twice: keep one of them" -}}
+{{- end -}}
+{{- if .podMonitor.bearerTokenFile -}}
+{{- fail "metrics.podMonitor.bearerTokenFile is set, which a PodMonitor does not have: use metrics.serviceMonitor, or authorization.existingSecret" -}}
+{{- end -}}
+{{- if and .serviceMonitor.bearerTokenFile .serviceMonitor.authorization.existingSecret -}}
+{{- fail "metrics.serviceMonitor.bearerTokenFile and metrics.serviceMonitor.authorization.existingSecret are set: keep one of them" -}}
 {{- end -}}
 {{- range $name := list "serviceMonitor" "podMonitor" -}}
 {{- if and (get $.Values.metrics $name).enabled (not $.Values.metrics.enabled) -}}
