@@ -1,10 +1,14 @@
 package vsphere
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +19,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
@@ -267,5 +273,41 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 	wantLabel(1)
 	if got := client.Actions(); refusals >= 0 || len(got) == 0 {
 		t.Errorf("no write was rejected: %v", got)
+	}
+}
+
+// TestRefusedLabelsAreLoggedOnce (VS-NODE-11): without the permission to patch Nodes,
+// there is one line in the log, not one for each Node every five minutes.
+func TestRefusedLabelsAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	client := kubetest.NewClientset()
+	var writes atomic.Int32
+	client.PrependReactor("patch", "nodes", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		name := action.(clienttesting.PatchAction).GetName()
+		if writes.Add(1); name == "node-0" {
+			return true, nil, apierrors.NewInternalError(errors.New("broken"))
+		}
+
+		return true, nil, apierrors.NewForbidden(v1.Resource("nodes"), name, nil)
+	})
+	var out bytes.Buffer
+	ctx, stop := context.WithCancel(klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out)))))
+	l := newLabeler()
+	var running sync.WaitGroup
+	running.Go(func() { l.run(ctx, client.CoreV1().Nodes()) })
+	for i := range 10 {
+		l.want(kubetest.Node(fmt.Sprintf("node-%d", i)), "vcenter")
+	}
+	fixture{t: t}.eventually("10 writes", func() error {
+		if n := writes.Load(); n < 10 || l.queue.Len() > 0 {
+			return fmt.Errorf("%d writes", n)
+		}
+
+		return nil
+	})
+	stop()
+	running.Wait()
+	if n := strings.Count(out.String(), "Labeling a Node failed"); n != 2 {
+		t.Errorf("%d lines, want one for each kind of failure:\n%s", n, out.String())
 	}
 }

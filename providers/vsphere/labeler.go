@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -45,13 +46,21 @@ func (l *labeler) want(node *v1.Node, vcenter string) {
 // run writes labels until its context ends.
 func (l *labeler) run(ctx context.Context, nodes typedv1.NodeInterface) {
 	context.AfterFunc(ctx, l.queue.ShutDown)
+	log, logged := klog.FromContext(ctx), sets.New[metav1.StatusReason]()
 	for {
 		label, ended := l.queue.Get()
 		if ended || ctx.Err() != nil {
 			return
 		}
 		if err := label.write(ctx, nodes); err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Labeling a Node failed, it is tried again when its addresses are updated next", "node", klog.KRef("", label.node))
+			node, cause := klog.KRef("", label.node), apierrors.ReasonForError(err)
+			if logged.Has(cause) {
+				log.V(4).Info("Labeling a Node failed", "node", node, "err", err)
+			} else {
+				log.Error(err, "Labeling a Node failed, it is tried again when its addresses are updated next. "+
+					"Other failures of this kind are not logged", "node", node, "kind", cause)
+			}
+			logged.Insert(cause)
 		}
 		l.queue.Done(label)
 	}

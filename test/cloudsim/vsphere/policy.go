@@ -12,6 +12,7 @@ import (
 type policy struct {
 	calculation time.Duration
 	readTime    time.Duration
+	readPage    int32
 	earlyNull   time.Duration
 	idleLimit   time.Duration
 	unreadable  map[types.ManagedObjectReference]map[string]types.BaseMethodFault
@@ -50,6 +51,14 @@ func (v *VCenter) SetReadTime(d time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.policy.readTime = d
+}
+
+// SetReadPage is how many objects a page of a read has at most; 0 is for the vCenter's
+// own limit.
+func (v *VCenter) SetReadPage(objects int32) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.policy.readPage = objects
 }
 
 // SetEarlyNull makes the vCenter respond that nothing has changed after d, even if

@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,12 +23,14 @@ func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.Retr
 	if fault := checkProperties(req.SpecSet); fault != nil {
 		return &methods.RetrievePropertiesExBody{Fault_: simulator.Fault("", fault)}
 	}
-	if most := req.Options.MaxObjects; most <= 0 || most > maxRetrieved {
-		req.Options.MaxObjects = maxRetrieved
+	limit := cmp.Or(c.v.policy.readPage, maxRetrieved)
+	if most := req.Options.MaxObjects; most <= 0 || most > limit {
+		req.Options.MaxObjects = limit
 	}
 	c.v.takeReadTime(req.SpecSet)
 	res := c.PropertyCollector.RetrievePropertiesEx(ctx, req)
 	if body, ok := res.(*methods.RetrievePropertiesExBody); ok && body.Res != nil {
+		c.v.leavePage("", body.Res.Returnval.Token)
 		c.v.policy.hideUnreadable(body.Res.Returnval.Objects, req.SpecSet)
 	}
 
@@ -67,7 +70,44 @@ func (c *collector) ContinueRetrievePropertiesEx(ctx *simulator.Context, req *ty
 		}
 	}
 
-	return c.PropertyCollector.ContinueRetrievePropertiesEx(ctx, req)
+	res := c.PropertyCollector.ContinueRetrievePropertiesEx(ctx, req)
+	if body, ok := res.(*methods.ContinueRetrievePropertiesExBody); ok && body.Res != nil {
+		c.v.leavePage(req.Token, body.Res.Returnval.Token)
+	}
+
+	return res
+}
+
+// CancelRetrievePropertiesEx implements the method of that name.
+// https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vmodl.query.PropertyCollector.html
+func (c *collector) CancelRetrievePropertiesEx(req *types.CancelRetrievePropertiesEx) soap.HasFault {
+	if !c.v.unread[req.Token] {
+		return &methods.CancelRetrievePropertiesExBody{Fault_: simulator.Fault("", &types.InvalidProperty{Name: "token"})}
+	}
+	c.v.leavePage(req.Token, "")
+
+	return &methods.CancelRetrievePropertiesExBody{Res: new(types.CancelRetrievePropertiesExResponse)}
+}
+
+// leavePage notes that a page was read or dropped, and that another one is left. It is
+// called with mu held.
+func (v *VCenter) leavePage(read, left string) {
+	delete(v.unread, read)
+	if left == "" {
+		return
+	}
+	if v.unread == nil {
+		v.unread = make(map[string]bool)
+	}
+	v.unread[left] = true
+}
+
+// UnreadPages returns how many reads have a page that was neither read nor dropped.
+func (v *VCenter) UnreadPages() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	return len(v.unread)
 }
 
 // RetrieveProperties implements the method of that name, which has no pages.

@@ -49,6 +49,7 @@ type VCenter struct {
 	tags     *tagStore
 	sessions *sessions
 	policy   policy
+	unread   map[string]bool // tokens of reads that have another page
 
 	restEndpoint restEndpoint
 	tagRate      tagRate

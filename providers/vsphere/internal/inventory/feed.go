@@ -19,6 +19,7 @@ type feed struct {
 	version string // of the latest response, empty to read the whole inventory
 	reading bool   // the whole inventory is being read
 	rereads rereads
+	outage  outage
 }
 
 func newFeed(i *Inventory) *feed {
@@ -34,8 +35,7 @@ func newFeed(i *Inventory) *feed {
 // whole inventory is read again, each time after a longer time unless the feed
 // lasted for some minutes.
 func (i *Inventory) Run(ctx context.Context) {
-	log := klog.FromContext(ctx).WithValues("vCenter", i.cfg.Name)
-	ctx = klog.NewContext(ctx, log)
+	ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("vCenter", i.cfg.Name))
 	f := newFeed(i)
 	defer f.close(ctx)
 
@@ -50,7 +50,7 @@ func (i *Inventory) Run(ctx context.Context) {
 			restarts = 0
 		}
 		delay := backoff(restarts, i.cfg.MinBackoff, i.cfg.MaxRestartBackoff)
-		log.Info("Change feed of vCenter starts over", "err", err, "in", delay)
+		f.outage.log(ctx, "Change feed of vCenter starts over", err, delay)
 		if !sleep(ctx, delay) {
 			return
 		}
@@ -110,7 +110,7 @@ func (f *feed) follow(ctx context.Context) error {
 		f.health.lost(err)
 		delay := f.retryDelay(failures)
 		delay = max(0, delay-time.Since(began)) // a vCenter that hung was waited for already
-		klog.FromContext(ctx).Info("Change feed of vCenter is interrupted", "err", err, "retryIn", delay)
+		f.outage.log(ctx, "Change feed of vCenter is interrupted", err, delay)
 		if !sleep(ctx, delay) {
 			return ctx.Err() //nolint:wrapcheck // it is our own
 		}
@@ -159,19 +159,19 @@ func (f *feed) take(ctx context.Context, set *types.UpdateSet) {
 	if set != nil {
 		f.version = set.Version
 	}
-	if set != nil && set.Truncated != nil && *set.Truncated {
-		f.poller.pages = true
-
-		return
-	}
-	f.poller.pages = false
-	if f.reading {
+	f.poller.pages = set != nil && set.Truncated != nil && *set.Truncated
+	switch {
+	case f.poller.pages && !(f.reading && f.rereads.verifying):
+		return // a part of an inventory, or of what has changed, is none
+	case f.poller.pages: // a page of what is known already shows that the vCenter responds
+	case f.reading:
 		f.publish(ctx)
-	} else {
+	default:
 		f.store.endUpdate()
 	}
 	f.health.markCurrent(now)
-	if f.rereads.due(now) {
+	f.outage.end(ctx)
+	if !f.poller.pages && f.rereads.due(now) {
 		f.poller.relax(f.Inventory)
 		f.begin(true)
 	}
@@ -194,6 +194,46 @@ func (f *feed) publish(ctx context.Context) {
 	if err := f.store.searchable(); err != nil {
 		log.Error(err, "No VM of vCenter can be reported gone")
 	}
+}
+
+const (
+	// outageLogPeriod is how often it is logged that a vCenter is still not followed.
+	outageLogPeriod = 10 * time.Minute
+	// outageSettled is how long a vCenter must have been followed for the next outage
+	// to be logged at once.
+	outageSettled = time.Minute
+)
+
+// outage logs when a vCenter cannot be followed: at the beginning, every ten minutes
+// and at the end. One that is interrupted all the time is logged every ten minutes.
+type outage struct{ began, ended, logged time.Time }
+
+// log logs one failure.
+func (o *outage) log(ctx context.Context, message string, err error, retryIn time.Duration) {
+	now, level := time.Now(), 0
+	if o.began.IsZero() {
+		o.began = now
+		if now.Sub(o.ended) >= outageSettled {
+			o.logged = time.Time{}
+		}
+	}
+	if now.Sub(o.logged) < outageLogPeriod {
+		level = 4
+	} else {
+		o.logged = now
+	}
+	klog.FromContext(ctx).V(level).Info(message, "err", err, "retryIn", retryIn, "since", o.began)
+}
+
+// end notes that the vCenter is followed.
+func (o *outage) end(ctx context.Context) {
+	if o.began.IsZero() {
+		return
+	}
+	if !o.logged.Before(o.began) {
+		klog.FromContext(ctx).Info("Change feed of vCenter works again", "after", time.Since(o.began))
+	}
+	o.began, o.ended = time.Time{}, time.Now()
 }
 
 // rereads schedules reading the whole inventory again. That corrects what a feed

@@ -171,7 +171,8 @@ type Status struct {
 	Synced bool
 	// Connected means that the changes since then are being followed.
 	Connected bool
-	// LastResponse is when the vCenter last said that nothing more has changed.
+	// LastResponse is when the vCenter last said that nothing more has changed, or
+	// sent a page of the inventory while it was read again.
 	LastResponse time.Time
 	// Err is why the inventory is not connected; nil at the very start.
 	Err error
@@ -245,7 +246,7 @@ func (h *health) status() Status {
 	return h.now
 }
 
-// markCurrent records that nothing more had changed at the given time.
+// markCurrent records that nothing more was known to have changed at the given time.
 func (h *health) markCurrent(at time.Time) {
 	h.change(func(now *Status) {
 		if !now.Synced {

@@ -122,6 +122,7 @@ func (i *Inventory) retrievePage(ctx context.Context, refs []Ref, paths []string
 			return err //nolint:wrapcheck // the caller names what was read
 		}
 		page = res.Returnval.Objects
+		dropPages(ctx, c, res.Returnval.Token)
 		for _, content := range page {
 			if err := authenticated(content.MissingSet); err != nil {
 				return err
@@ -132,4 +133,17 @@ func (i *Inventory) retrievePage(ctx context.Context, refs []Ref, paths []string
 	})
 
 	return page, err
+}
+
+// dropPages has a vCenter free the pages of a read that are not wanted. They end with
+// the session otherwise.
+// https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vmodl.query.PropertyCollector.html
+func dropPages(ctx context.Context, c *vim25.Client, token string) {
+	if token == "" {
+		return
+	}
+	_, err := methods.CancelRetrievePropertiesEx(ctx, c, &types.CancelRetrievePropertiesEx{This: c.ServiceContent.PropertyCollector, Token: token})
+	if err != nil {
+		klog.FromContext(ctx).V(4).Info("Left a page of a read in vCenter, it ends with the session", "err", err)
+	}
 }
