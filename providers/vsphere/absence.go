@@ -30,13 +30,18 @@ func (p patience) withDefaults() patience {
 
 var errIncomplete = apierr.Mark(apierr.ErrUnavailable, errors.New("the inventory of a vCenter is being read"))
 
-// reasonUnknownVCenter means that the VM of a Node is missing, and that the vCenter
-// that had it is none of the configured ones.
-const reasonUnknownVCenter instance.Reason = "UnknownVCenter"
+const (
+	// reasonUnknownVCenter means that the VM of a Node is missing, and that the
+	// vCenter that had it is none of the configured ones, or retired.
+	reasonUnknownVCenter instance.Reason = "UnknownVCenter"
+	// reasonVCenterUnavailable means that the VM of a Node is missing in its vCenter,
+	// and that another one, which may have it, does not respond.
+	reasonVCenterUnavailable instance.Reason = "VCenterUnavailable"
+)
 
 // missing decides about a Node whose VM no vCenter found.
 func (s *source) missing(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) instance.Result {
-	s.assigned.miss(queries, time.Now())
+	s.assigned.miss(keysOf(ref, queries), time.Now())
 	reason := s.kept(vcenters, ref, queries)
 	switch {
 	case errors.Is(reason, apierr.ErrUnavailable):
@@ -51,8 +56,8 @@ func (s *source) missing(vcenters []*vcenter, ref instance.Ref, queries []invent
 // tooEarly is why a VM that is not in any inventory, and was not found before,
 // need not be searched yet; nil if it must.
 func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) error {
-	found := func(q inventory.Query) bool { return s.assigned.get(q).missed.IsZero() }
-	stale := func(vc *vcenter) bool { return vc.inventory.Current() != nil }
+	found := func(q inventory.Query) bool { return s.assigned.get(keyOf(ref, q)).missed.IsZero() }
+	stale := func(vc *vcenter) bool { return !vc.retired && vc.inventory.Current() != nil }
 	if slices.ContainsFunc(queries, found) || slices.ContainsFunc(vcenters, stale) {
 		return nil
 	}
@@ -62,16 +67,16 @@ func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, queries []inven
 
 // kept is why the Node of a missing VM is kept, or nil. The vCenters that had the VM
 // decide: the one in which this process found it last, and the one that the Node
-// names. All of them do where none is known.
+// names. All of them do where none is known. Retired ones do not decide.
 func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) error {
 	var missed time.Time
 	var q inventory.Query
 	var homes []string
 	configured := func(id string) bool {
-		return slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return vc.id() == id })
+		return slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return !vc.retired && vc.id() == id })
 	}
 	for _, query := range queries {
-		as := s.assigned.get(query)
+		as := s.assigned.get(keyOf(ref, query))
 		if configured(as.at.vcenter) { // else another one responds at its address
 			homes = append(homes, as.at.vcenter)
 		}
@@ -87,7 +92,7 @@ func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory
 		homes = append(homes, label)
 	}
 	for _, vc := range vcenters {
-		if len(homes) > 0 && !slices.Contains(homes, vc.id()) {
+		if vc.retired || len(homes) > 0 && !slices.Contains(homes, vc.id()) {
 			continue
 		}
 		a := vc.inventory.Absence(q)
@@ -113,8 +118,8 @@ func proven(vcenters []*vcenter, id string) bool {
 // unknownVCenter is why the Node of a vCenter that is not configured is kept.
 func unknownVCenter(uuid string) error {
 	return instance.WithReason(reasonUnknownVCenter, fmt.Errorf(
-		"the VM is missing, and it was found last in the vCenter with the instance UUID %s, which is none of the cloud-config. The Node is kept: "+
-			"delete it if its machine is gone, or add that vCenter", uuid))
+		"the VM is missing, and it was found last in the vCenter with the instance UUID %s, which is none of the cloud-config, or retired. "+
+			"The Node is kept: delete it if its machine is gone, or add that vCenter", uuid))
 }
 
 // reason is why a VM that a vCenter does not have may still return, or nil. A Node

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/utils/lru"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
@@ -44,26 +46,35 @@ func (a assignment) has(found []vm) bool {
 	return slices.ContainsFunc(found, func(v vm) bool { return v.location() == a.at })
 }
 
-// assignments are the VMs of Nodes by query. It is safe for concurrent use.
+// assignments are the VMs of Nodes. It is safe for concurrent use.
 type assignments struct {
 	mu    sync.Mutex
-	known *lru.Cache // text to assignment
+	known *lru.Cache // nodeQuery to assignment
 }
 
 func newAssignments() *assignments { return &assignments{known: lru.New(maxAssignments)} }
 
+// nodeQuery is one query for the VM of one Node. Two Nodes can have one UUID.
+type nodeQuery struct{ node, uuid string }
+
 // keyOf is the same for both byte orders of a UUID, whichever comes first.
-func keyOf(q inventory.Query) string {
+func keyOf(ref instance.Ref, q inventory.Query) nodeQuery {
+	key := nodeQuery{node: strings.ToLower(ref.NodeName)}
 	if len(q.UUIDs) > 0 {
-		return slices.Min(q.UUIDs)
+		key.uuid = slices.Min(q.UUIDs)
 	}
 
-	return "name " + strings.ToLower(strings.Join(q.Names, " "))
+	return key
+}
+
+// keysOf are those of several queries.
+func keysOf(ref instance.Ref, queries []inventory.Query) []nodeQuery {
+	return lists.Map(queries, func(q inventory.Query) nodeQuery { return keyOf(ref, q) })
 }
 
 // get returns what is known of a query.
-func (a *assignments) get(q inventory.Query) assignment {
-	known, _ := a.known.Get(keyOf(q))
+func (a *assignments) get(key nodeQuery) assignment {
+	known, _ := a.known.Get(key)
 	as, _ := known.(assignment)
 
 	return as
@@ -71,10 +82,10 @@ func (a *assignments) get(q inventory.Query) assignment {
 
 // assign records which VM is that of a query, and which ones are not. Complete means
 // that every vCenter was searched.
-func (a *assignments) assign(q inventory.Query, chosen vm, others []vm, complete bool) {
+func (a *assignments) assign(key nodeQuery, chosen vm, others []vm, complete bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before := a.get(q)
+	before := a.get(key)
 	now := assignment{at: chosen.location(), copies: map[location]bool{}}
 	now.sure = before.sure && before.at == now.at || complete && len(others) == 0 && chosen.runs()
 	if before.at == now.at && before.sure == now.sure && len(others) == 0 {
@@ -88,7 +99,7 @@ func (a *assignments) assign(q inventory.Query, chosen vm, others []vm, complete
 		now.copies[v.location()] = true
 	}
 	delete(now.copies, now.at)
-	a.known.Add(keyOf(q), now)
+	a.known.Add(key, now)
 }
 
 // maxCopies is how many copies of one VM are stored.
@@ -96,25 +107,25 @@ const maxCopies = 32
 
 // found notes that the instance of a Node is there, so that none of its queries
 // misses it.
-func (a *assignments) found(queries []inventory.Query) {
+func (a *assignments) found(keys []nodeQuery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, q := range queries {
-		if as := a.get(q); !as.missed.IsZero() {
+	for _, key := range keys {
+		if as := a.get(key); !as.missed.IsZero() {
 			as.missed = time.Time{}
-			a.known.Add(keyOf(q), as)
+			a.known.Add(key, as)
 		}
 	}
 }
 
 // miss notes that no query of a Node found anything.
-func (a *assignments) miss(queries []inventory.Query, now time.Time) {
+func (a *assignments) miss(keys []nodeQuery, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, q := range queries {
-		if as := a.get(q); as.missed.IsZero() {
+	for _, key := range keys {
+		if as := a.get(key); as.missed.IsZero() {
 			as.missed = now
-			a.known.Add(keyOf(q), as)
+			a.known.Add(key, as)
 		}
 	}
 }
@@ -122,12 +133,12 @@ func (a *assignments) miss(queries []inventory.Query, now time.Time) {
 // surely reports whether a VM is that of the assignment and others are copies.
 func (a assignment) surely(v vm) bool { return a.sure && a.at == v.location() }
 
-// machines returns the VMs that can be that of a query: not a copy of it that is
-// switched off and stayed when it left.
-func (a assignment) machines(found []vm) []vm {
-	if a.has(found) {
+// machines returns the VMs that can be that of a Node: not one that was there beside
+// its VM and stayed when that left, if it is switched off or that of another Node.
+func (n identity) machines(found []vm) []vm {
+	if n.assigned.has(found) {
 		return found
 	}
 
-	return slices.DeleteFunc(slices.Clone(found), func(v vm) bool { return a.copies[v.location()] && v.isOff() })
+	return lists.Filter(found, func(v vm) bool { return !n.assigned.copies[v.location()] || !v.isOff() && !n.ofAnother(v) })
 }

@@ -45,33 +45,33 @@ func (s *source) warnTwice(ctx context.Context, one, other string) {
 	}
 }
 
-// choose picks the VM of a Ref among those that fit. Copies of a VM have its UUID:
-//
-//	VM that ran as the only one of its UUID   that one
-//	one with the Node's host name             that one; of several, the one that runs
-//	one that runs                             that one, unless its guest has another name
-//	several that run                          the one with an address of the Node
-//	all are off                               any of them, to report that the Node is shut down
-//
-// While a vCenter cannot report whether it has another one, only a VM that is
-// confirmed is picked, and whether it is off is unknown unless it is that of the
-// first line.
-func (s *source) choose(ctx context.Context, r response, ref instance.Ref, q inventory.Query) instance.Result {
+// identity returns what is known of the Node of a Ref.
+func (s *source) identity(ctx context.Context, ref instance.Ref, q inventory.Query) identity {
+	n := identity{name: ref.NodeName, label: s.labeled(ref.NodeName), assigned: s.assigned.get(keyOf(ref, q)), others: s.sharing(ref, q)}
+	addrs := s.addressesOf(ref.NodeName)
+	n.address = func(v vm) comparison { return v.hasAddress(ctx, addrs) }
+
+	return n
+}
+
+// choose picks the VM of a Node among those that fit, and decides how much it proves
+// while a vCenter cannot report whether it has another one.
+func (s *source) choose(r response, ref instance.Ref, q inventory.Query, n identity) instance.Result {
 	chosen := r.found
-	if len(chosen) > 1 && len(q.UUIDs) > 0 {
-		chosen = s.original(ctx, r.found, ref, q)
+	if len(q.UUIDs) > 0 {
+		chosen = n.pick(r.found)
 	} else if len(chosen) > 1 {
 		chosen = named(r.found, ref.NodeName)
 	}
 	doubt := r.doubt()
 	if len(chosen) != 1 {
-		return undecided(r.found, doubt, ref, q)
+		return undecided(r.found, doubt, q, n)
 	}
 	v := chosen[0]
-	if s.assigned.get(q).surely(v) {
+	switch proof := n.proof(v); {
+	case proof == certain:
 		doubt = nil
-	}
-	if doubt != nil && !s.confirmed(v, ref, q) {
+	case proof == mayBeCopy && doubt != nil:
 		return instance.Failed(fmt.Errorf("%s may be a copy, and the VM of the Node in another vCenter: %w", describe(chosen), doubt))
 	}
 	if len(q.UUIDs) == 0 && contradicts(ref.SystemUUID, v.UUID) {
@@ -83,8 +83,8 @@ func (s *source) choose(ctx context.Context, r response, ref instance.Ref, q inv
 		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable))
 	}
 	v.doubt = doubt
-	others := slices.DeleteFunc(slices.Clone(r.found), func(other vm) bool { return other.location() == v.location() })
-	s.assigned.assign(q, v, others, len(r.errs) == 0)
+	others := lists.Filter(r.found, func(other vm) bool { return other.location() != v.location() })
+	s.assigned.assign(keyOf(ref, q), v, others, len(r.failed) == 0)
 	if len(q.UUIDs) == 0 {
 		return instance.FoundByName(v)
 	}
@@ -92,90 +92,56 @@ func (s *source) choose(ctx context.Context, r response, ref instance.Ref, q inv
 	return instance.Found(v)
 }
 
-// confirmed reports whether a VM is that of a Node although another vCenter may have
-// a VM that fits: it was before, it is in the vCenter that the Node names, or its
-// guest has the name of the Node.
-func (s *source) confirmed(v vm, ref instance.Ref, q inventory.Query) bool {
-	return s.assigned.get(q).at == v.location() || s.labeled(ref.NodeName) == v.vcenter.id() || sameHost(v.HostName, ref.NodeName)
-}
-
-// undecided is the result if several VMs fit a Ref equally well.
-func undecided(found []vm, doubt error, ref instance.Ref, q inventory.Query) instance.Result {
+// undecided is the result if several VMs fit a Node equally well, or none is proven
+// to be that of the Node.
+func undecided(found []vm, doubt error, q inventory.Query, n identity) instance.Result {
 	switch {
 	case doubt != nil:
 		return instance.Failed(doubt)
 	case len(q.UUIDs) == 0, slices.ContainsFunc(found, func(v vm) bool { return !v.isOff() }):
-		return instance.Failed(ambiguous(found, ref, q))
+		return instance.Failed(ambiguous(found, q, n))
 	}
 	off := found[0]
-	off.ambiguous = ambiguous(found, ref, q)
+	off.ambiguous = ambiguous(found, q, n)
 
 	return instance.Found(off)
 }
 
-// ambiguous is the error that several VMs fit a Ref.
-func ambiguous(found []vm, ref instance.Ref, q inventory.Query) error {
+// ambiguous is the error that several VMs or several Nodes fit.
+func ambiguous(found []vm, q inventory.Query, n identity) error {
+	shared := ""
+	if len(n.others) > 0 {
+		shared = ", which other Nodes have as well (" + strings.Join(n.others, ", ") + ")"
+	}
+
 	return instance.WithReason(instance.ReasonAmbiguousInstance, fmt.Errorf(
-		"%d VMs fit %s, and the guest's host name is %q in %d of them: %s: %w",
-		len(found), q, ref.NodeName, len(named(found, ref.NodeName)), describe(found), apierr.ErrConflict))
-}
-
-// original returns the VM among its copies, or those that it can be.
-func (s *source) original(ctx context.Context, found []vm, ref instance.Ref, q inventory.Query) []vm {
-	as := s.assigned.get(q)
-	if as.sure && as.has(found) {
-		return slices.DeleteFunc(slices.Clone(found), func(v vm) bool { return v.location() != as.at })
-	}
-	candidates := slices.DeleteFunc(slices.Clone(found), func(v vm) bool {
-		return v.HostName != "" && !sameHost(v.HostName, ref.NodeName)
-	})
-	if len(candidates) == 0 {
-		candidates = found
-	}
-	for _, narrow := range []func([]vm) []vm{
-		func(from []vm) []vm { return named(from, ref.NodeName) },
-		func(from []vm) []vm {
-			return slices.DeleteFunc(slices.Clone(from), func(v vm) bool { return !v.runs() })
-		},
-		func(from []vm) []vm { return s.withAddress(ctx, from, ref.NodeName) },
-	} {
-		if len(candidates) == 1 {
-			break
-		}
-		if fewer := narrow(candidates); len(fewer) > 0 {
-			candidates = fewer
-		}
-	}
-
-	return candidates
+		"%d VMs fit %s%s, and the guest's host name is %q in %d of them: %s: %w",
+		len(found), q, shared, n.name, len(named(found, n.name)), describe(found), apierr.ErrConflict))
 }
 
 // named returns the VMs whose guest has a host name.
 func named(found []vm, name string) []vm {
-	return slices.DeleteFunc(slices.Clone(found), func(v vm) bool { return !sameHost(v.HostName, name) })
+	return lists.Filter(found, func(v vm) bool { return sameHost(v.HostName, name) })
 }
 
-// withAddress returns the VMs whose guest has an address of the Node.
-func (s *source) withAddress(ctx context.Context, found []vm, nodeName string) []vm {
-	wanted := s.addressesOf(nodeName)
+// hasAddress reports whether the guest of a VM has one of the addresses.
+func (v vm) hasAddress(ctx context.Context, wanted []netip.Addr) comparison {
 	if len(wanted) == 0 {
-		return nil
+		return unknown
+	}
+	details, err := v.vcenter.inventory.Details(ctx, v.VM)
+	if err != nil {
+		return unknown
+	}
+	for _, n := range details.NICs {
+		for _, ip := range n.IPs {
+			if addr, err := address.Parse(ip); err == nil && slices.Contains(wanted, addr) {
+				return agrees
+			}
+		}
 	}
 
-	return slices.DeleteFunc(slices.Clone(found), func(v vm) bool {
-		details, err := v.vcenter.inventory.Details(ctx, v.VM)
-		if err != nil {
-			return false // it can be the one
-		}
-
-		return !slices.ContainsFunc(details.NICs, func(n inventory.NIC) bool {
-			return slices.ContainsFunc(n.IPs, func(ip string) bool {
-				addr, err := address.Parse(ip)
-
-				return err == nil && slices.Contains(wanted, addr)
-			})
-		})
-	})
+	return differs
 }
 
 // addressesOf returns the addresses that a Node has now.
@@ -205,16 +171,6 @@ func contradicts(systemUUID, uuid string) bool {
 	system := strings.ToLower(strings.TrimSpace(systemUUID))
 
 	return len(system) == length && uuid != "" && uuid != system && uuid != swapUUID(system)
-}
-
-// sameHost compares host names without regard to case, and without the domain
-// where one of them has none.
-func sameHost(a, b string) bool {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	aShort, aDomain, _ := strings.Cut(a, ".")
-	bShort, bDomain, _ := strings.Cut(b, ".")
-
-	return a == b || aShort != "" && aShort == bShort && (aDomain == "" || bDomain == "")
 }
 
 // describe lists VMs for a message, in a stable order.

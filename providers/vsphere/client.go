@@ -22,7 +22,10 @@ import (
 
 // vcenter is one configured vCenter: the session with it, and what it has.
 type vcenter struct {
-	name      string
+	name string
+	// retired means that nothing waits for it, and that it need not respond for a VM
+	// to be missing.
+	retired   bool
 	snapshot  *metrics.Snapshot
 	rules     addressRules
 	session   *session.Session
@@ -94,6 +97,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		}
 		vcenters = append(vcenters, &vcenter{
 			name:      name,
+			retired:   entry.Retired,
 			snapshot:  snapshot,
 			rules:     addressRules{nodes: cfg.Nodes, families: entry.IPFamily},
 			session:   s,

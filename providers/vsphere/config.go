@@ -60,6 +60,12 @@ type VirtualCenter struct {
 	// files.
 	// Default: the name of the section
 	Server string `gcfg:"server"`
+	// Retired is for a vCenter that is being replaced, or is broken for long. While it
+	// responds, its VMs are found. Nothing waits for it, and the Nodes of VMs that are
+	// missing in the other vCenters are deleted without it. Nodes with the label of
+	// this vCenter are kept. At least one vCenter must not be retired.
+	// Default: false
+	Retired bool `gcfg:"retired"`
 	Connection
 }
 

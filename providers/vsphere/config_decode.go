@@ -17,6 +17,8 @@ const (
 	textNoAddress  = "vsphere.conf does not have the VirtualCenter IP address specified"
 	textNoUser     = "Username is missing"
 	textNoPassword = "Password is missing"
+
+	textAllRetired = "every vCenter is retired: at least one must not be"
 )
 
 // decodeProblems returns all that is wrong with a cloud-config in the
@@ -123,6 +125,8 @@ func (r *resolver) expandServer() {
 func (r *resolver) completeEntries() {
 	if len(r.config.VirtualCenter) == 0 {
 		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textNoHosts)
+	} else if !slices.ContainsFunc(slices.Collect(maps.Values(r.config.VirtualCenter)), func(vc *VirtualCenter) bool { return !vc.Retired }) {
+		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textAllRetired)
 	}
 	defer r.checkTwice()
 	for _, name := range slices.Sorted(maps.Keys(r.config.VirtualCenter)) {

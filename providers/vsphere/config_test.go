@@ -397,6 +397,8 @@ func TestDecodeProblems(t *testing.T) {
 		"no entry in YAML":  {"an empty mapping has none", "global: {user: u, password: p}\nvcenter: {}\n", []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
 		"unnamed section":   {"INI unnamed section", login + "[VirtualCenter]\nport = 1\n", []string{"error: vsphere.conf:4:1: [VirtualCenter]: vsphere.conf does not have the VirtualCenter IP address specified"}},
 		"YAML, no server":   {"YAML entry without server", "global: {user: u, password: p}\nvcenter:\n  vc: {port: 1}\n", []string{"error: vsphere.conf:3:3: vcenter.vc: vsphere.conf does not have the VirtualCenter IP address specified"}},
+		"all retired":       {"VS-CONFIG-12: no vCenter would be left that proves anything", login + "[VirtualCenter \"vc\"]\nretired = true\n", []string{"error: vsphere.conf: every vCenter is retired: at least one must not be"}},
+		"one not retired":   {"VS-CONFIG-12: also as YAML", "global: {user: u, password: p}\nvcenter: {a: {server: a, retired: true}, b: {server: b}}\n", nil},
 		"YAML, null entry":  {"VS-CONFIG-2: null entries are errors", "global: {user: u, password: p}\nvcenter:\n  vc:\n", []string{"error: vsphere.conf: No Virtual Center hosts defined", "error: vsphere.conf:3:3: vcenter.vc is empty (null)"}},
 		"no user":           {"user checked first", "[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:1:1: [VirtualCenter "vc"]: Username is missing`}},
 		"no password":       {"no secret source and empty after inheritance", "[Global]\nuser = u\n[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:3:1: [VirtualCenter "vc"]: Password is missing`}},

@@ -2,12 +2,16 @@ package vsphere
 
 import (
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
 // LabelVCenter is the label of a Node whose value is the instance UUID of the vCenter
@@ -61,16 +65,49 @@ func (s *source) labeled(nodeName string) string {
 // hosts reports whether any Node names a vCenter.
 func (s *source) hosts(vcenter string) bool { return len(s.nodes.Load().Find(vcenter)) > 0 }
 
-// vcenterIndex is the name of the index of Nodes by the vCenter that they name.
-const vcenterIndex = "vsphere-vcenter-uuid"
+// sharing returns the names of the other Nodes that have a UUID of the query.
+func (s *source) sharing(ref instance.Ref, q inventory.Query) []string {
+	if len(q.UUIDs) == 0 {
+		return nil
+	}
+	var names []string
+	for _, node := range s.nodes.Load().Find(uuidKey(q.UUIDs[0])) {
+		if node.Name != ref.NodeName {
+			names = append(names, node.Name)
+		}
+	}
+	slices.Sort(names)
+
+	return names
+}
+
+// nodesIndex is the name of the index of Nodes by the vCenter that they name and by
+// the UUIDs of their VMs.
+const nodesIndex = "vsphere-vcenter-and-vm"
+
+// uuidKey is the key of Nodes by the UUID of their VM.
+func uuidKey(uuid string) string { return "vm/" + uuid }
 
 // indexNodes adds that index to the informer of Nodes.
 func indexNodes(nodes cache.SharedIndexInformer) (*nodeindex.Index, error) {
-	return nodeindex.New(nodes, vcenterIndex, func(node *v1.Node) []string {
+	return nodeindex.New(nodes, nodesIndex, func(node *v1.Node) []string {
+		var keys []string
 		if vcenter := node.Labels[LabelVCenter]; vcenter != "" {
-			return []string{vcenter}
+			keys = append(keys, vcenter)
+		}
+		queries, err := queriesOf(refOf(node))
+		if err != nil {
+			return keys // a Node of another provider
+		}
+		for _, q := range queries {
+			keys = append(keys, lists.Map(q.UUIDs, uuidKey)...)
 		}
 
-		return nil
+		return keys
 	})
+}
+
+// refOf is what a Node states about its VM.
+func refOf(node *v1.Node) instance.Ref {
+	return instance.Ref{ProviderID: node.Spec.ProviderID, SystemUUID: node.Status.NodeInfo.SystemUUID, NodeName: node.Name}
 }

@@ -61,9 +61,7 @@ func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 func (s *source) wanted() []inventory.Query {
 	var wanted []inventory.Query
 	for _, node := range s.nodes.Load().List() {
-		list, err := queriesOf(instance.Ref{
-			ProviderID: node.Spec.ProviderID, SystemUUID: node.Status.NodeInfo.SystemUUID, NodeName: node.Name,
-		})
+		list, err := queriesOf(refOf(node))
 		if err != nil {
 			continue // a Node of another provider
 		}

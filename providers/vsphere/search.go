@@ -1,8 +1,10 @@
 package vsphere
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
@@ -50,7 +53,7 @@ func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
 	waited := false
 	for _, vc := range vcenters {
 		status := vc.inventory.Status()
-		if status.Synced || status.Err != nil || grace.Err() != nil {
+		if vc.retired || status.Synced || status.Err != nil || grace.Err() != nil {
 			continue
 		}
 		waited = true
@@ -97,51 +100,81 @@ func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.R
 		return instance.Failed(err)
 	}
 	for _, q := range queries {
-		r := s.machines(ctx, vcenters, q, lookup)
-		err := errors.Join(r.errs...)
+		n := s.identity(ctx, ref, q)
+		r := s.machines(ctx, vcenters, q, n, lookup)
+		err := r.err()
 		switch {
 		case len(r.found) > 0:
-			s.assigned.found(queries)
+			s.assigned.found(keysOf(ref, queries))
 
-			return s.choose(ctx, r, ref, q)
+			return s.choose(r, ref, q, n)
 		case errors.Is(err, inventory.ErrUnreadableVM):
 			return instance.Failed(instance.WithReason(instance.ReasonInstanceNotFound, err))
 		case err != nil:
-			return instance.Failed(err)
+			return instance.Failed(s.blocked(r, n, err))
 		}
 	}
 
 	return instance.Absent()
 }
 
+// blocked returns the error of vCenters that could not be searched. If the vCenter of
+// the Node no longer has its VM, only they keep the Node from being deleted: the error
+// then has a reason.
+func (s *source) blocked(r response, n identity, err error) error {
+	home := cmp.Or(n.label, n.assigned.at.vcenter)
+	silent := lists.Map(r.failed, func(f failure) string { return f.vcenter.name })
+	at := slices.IndexFunc(r.responded, func(vc *vcenter) bool { return vc.id() == home })
+	if at < 0 || slices.ContainsFunc(r.failed, func(f failure) bool { return f.vcenter.id() == home }) {
+		return err
+	}
+
+	return fmt.Errorf("%w: %w", instance.WithReason(reasonVCenterUnavailable, fmt.Errorf(
+		"the VM is missing in vCenter %s. The Node is kept, since vCenter %s cannot be searched and the VM may have been migrated to it: "+
+			"delete the Node if its machine is gone, or set retired = true for a vCenter that is no longer used",
+		r.responded[at].name, strings.Join(silent, ", "))), err)
+}
+
 // response is the result of one query to all vCenters.
 type response struct {
 	found []vm
-	// errs are those of the vCenters that could not report whether they have a
-	// VM.
-	errs []error
+	// responded are the vCenters that reported all VMs that they have; failed are
+	// those that could not, but for retired ones, which need not.
+	responded []*vcenter
+	failed    []failure
+}
+
+// failure is why a vCenter could not report whether it has a VM.
+type failure struct {
+	vcenter *vcenter
+	err     error
+}
+
+// err joins the errors of the vCenters.
+func (r response) err() error {
+	return errors.Join(lists.Map(r.failed, func(f failure) error { return f.err })...)
 }
 
 // doubt is why another VM than the found ones may fit the query, or nil: a vCenter
 // does not respond, or has not been read completely. A VM that cannot be read is no
 // reason to doubt the others, neither in one vCenter nor in two.
 func (r response) doubt() error {
-	return errors.Join(slices.DeleteFunc(slices.Clone(r.errs), func(err error) bool {
-		return errors.Is(err, inventory.ErrUnreadableVM)
-	})...)
+	r.failed = lists.Filter(r.failed, func(f failure) bool { return !errors.Is(f.err, inventory.ErrUnreadableVM) })
+
+	return r.err()
 }
 
-// machines looks up the VMs that can be that of a query, each once.
-func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.Query, lookup lookupFunc) response {
+// machines looks up the VMs that can be that of a Node, each once.
+func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.Query, n identity, lookup lookupFunc) response {
 	all := queryAll(vcenters, q, lookup)
-	all.found = s.merge(ctx, all.found)
-	machines := s.assigned.get(q).machines(all.found)
-	if len(machines) > 0 || len(all.found) == 0 {
-		return response{found: machines, errs: all.errs}
+	found := s.merge(ctx, all.found)
+	all.found = n.machines(found)
+	if len(all.found) > 0 || len(found) == 0 {
+		return all
 	}
-	// Only copies are left. They must not hide what makes the absence uncertain.
+	// Only VMs of others are left. They must not hide what makes the absence uncertain.
 	others := queryAll(vcenters, q, func(vc *vcenter, q inventory.Query) ([]vm, error) {
-		for _, v := range all.found {
+		for _, v := range found {
 			if v.vcenter.id() == vc.id() {
 				q.Except = append(q.Except, v.Ref)
 			}
@@ -175,16 +208,30 @@ func queriesOf(ref instance.Ref) ([]inventory.Query, error) {
 }
 
 // queryAll queries all vCenters at once, so that a slow one delays only what it
-// alone can return.
+// alone can return. A retired one is not waited for: what it has is found in its
+// inventory.
 func queryAll(vcenters []*vcenter, q inventory.Query, lookup lookupFunc) response {
 	found := make([][]vm, len(vcenters))
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
 	for i, vc := range vcenters {
+		if vc.retired {
+			found[i], _ = vc.find(q) // it need not respond
+
+			continue
+		}
 		all.Go(func() { found[i], errs[i] = lookup(vc, q) })
 	}
 	all.Wait()
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	r := response{found: slices.Concat(found...)}
+	for i, vc := range vcenters {
+		switch {
+		case errs[i] != nil:
+			r.failed = append(r.failed, failure{vc, errs[i]})
+		case !vc.retired:
+			r.responded = append(r.responded, vc)
+		}
+	}
 
-	return response{found: slices.Concat(found...), errs: errs}
+	return r
 }
