@@ -161,10 +161,10 @@ bin/linux-%/$(BINARY): FORCE
 	@$(PROGRESS) "building $(BINARY) for linux/$*" env GOOS=linux GOARCH=$* $(RELEASE) -buildvcs=$(if $(TAGGED),true,false) -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(BINARY)
 
 image: $(PLATFORMS:%=bin/linux-%/$(BINARY)) ## Pack an image without a base layer into bin/image/, for PLATFORMS; the first build for another one takes minutes
-	@rm -rf bin/image bin/root
+	@rm -rf bin/image bin/image.yaml bin/root
 	@cd tools/image && $(SOURCE_DATE) ../progress "packing the image" $(RUN_TOOL) . \
 		-repository $(IMAGE) -version '$(VERSION)' -revision "$$(git rev-parse HEAD 2>/dev/null)" -module "$(CURDIR)" \
-		$(PLATFORMS:%=-binary "$(CURDIR)/bin/linux-%/$(BINARY)") -output "$(CURDIR)/bin/image" -root "$(CURDIR)/bin/root"
+		$(PLATFORMS:%=-binary "$(CURDIR)/bin/linux-%/$(BINARY)") -output "$(CURDIR)/bin/image" -root "$(CURDIR)/bin/root" -values "$(CURDIR)/bin/image.yaml"
 
 .PHONY: release verify-release
 release: ## Write a release of the tag that is checked out into dist/

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -123,6 +124,26 @@ func TestGitOps(t *testing.T) {
 				conformText(t, template(t, helm.Release{Program: program, Values: string(file)}))
 			}
 		})
+	}
+}
+
+// A HelmRelease of Flux is rolled back if it fails, and its test is part of it. Flux does not remediate the
+// last failure by default unless it retries
+// (https://fluxcd.io/flux/components/helm/helmreleases/#configuring-failure-handling).
+func TestFluxRollsBack(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(examples, "flux", "release.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := objects(t, text)["HelmRelease/kube-system/multicloud-controller-manager"]
+	want := map[string]any{"strategy": "rollback", "remediateLastFailure": true}
+	got, _, _ := unstructured.NestedMap(release.Object, "spec", "upgrade", "remediation")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("remediation (-want +got):\n%s", diff)
+	}
+	if enabled, _, _ := unstructured.NestedBool(release.Object, "spec", "test", "enable"); !enabled {
+		t.Error("the test is off")
 	}
 }
 

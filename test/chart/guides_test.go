@@ -5,9 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/helm"
 )
 
@@ -69,10 +73,13 @@ func release(t *testing.T, dir string, words []string, files map[string]string) 
 			r.Set = append(r.Set, os.Expand(strings.ReplaceAll(next, `"`, ""), func(string) string { return "registry.example.com" }))
 		case "--values":
 			text, ok := files[next]
+			if next == imageFile {
+				text, ok = imageValues, true
+			}
 			if !ok {
 				t.Fatalf("%q: no block before it begins with %q", words, "# "+next)
 			}
-			path := filepath.Join(dir, next)
+			path := filepath.Join(dir, filepath.Base(next))
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -81,6 +88,43 @@ func release(t *testing.T, dir string, words []string, files map[string]string) 
 	}
 
 	return r
+}
+
+// imageFile is the file with the values of the image that make image makes, and imageValues is
+// what tools/image writes into it.
+const (
+	imageFile   = "bin/image.yaml"
+	imageTag    = "v0.0.0-f424e96f"
+	imageValues = "image:\n  registry: \"localhost\"\n  repository: \"multicloud-controller-manager\"\n  tag: \"" + imageTag + "\"\n"
+)
+
+// wantImage checks that a command installs the image of make image: a clone without a tag makes another
+// one than the chart has by default.
+func wantImage(t *testing.T, words []string, manifest []byte) {
+	t.Helper()
+	if !slices.Contains(words, helm.Chart) { // of a registry, which has the image of the chart
+		return
+	}
+	for _, object := range objects(t, manifest) {
+		for _, image := range imagesOf(object) {
+			if !strings.HasSuffix(image, "/"+ccm.Name+":"+imageTag) {
+				t.Errorf("%q: %s has the image %s", words, object.GetKind(), image)
+			}
+		}
+	}
+}
+
+// imagesOf returns the images of the containers of an object.
+func imagesOf(object *unstructured.Unstructured) (images []string) {
+	for _, path := range [][]string{{"spec", "containers"}, {"spec", "template", "spec", "containers"}} {
+		containers, _, _ := unstructured.NestedSlice(object.Object, path...)
+		for _, container := range containers {
+			image, _, _ := unstructured.NestedString(container.(map[string]any), "image")
+			images = append(images, image)
+		}
+	}
+
+	return images
 }
 
 // Each block of values in a guide renders, and so does each helm command with the blocks
@@ -141,11 +185,37 @@ func renderGuide(t *testing.T, list []block) {
 			add(template(t, helm.Release{Values: b.text, Set: set}))
 		case "sh":
 			for _, words := range helmCommands(b.text) {
-				add(template(t, release(t, dir, words, files)))
+				manifest := template(t, release(t, dir, words, files))
+				wantImage(t, words, manifest)
+				add(manifest)
 			}
 		}
 	}
 	if len(manifests) > 0 {
 		conform(t, manifests...)
+	}
+}
+
+// A page with commands for several clusters names the cluster of each one.
+func TestFleetNamesClusters(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(top, "docs", "guides", "hybrid-fleet.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clusters := map[string]bool{}
+	for _, b := range blocks(string(text)) {
+		for _, words := range helmCommands(b.text) {
+			i := slices.Index(words, "--kube-context")
+			if i < 0 || !slices.Contains(words, "clusterName="+words[i+1]) {
+				t.Errorf("%q does not name its cluster by --kube-context and clusterName", words)
+
+				continue
+			}
+			clusters[words[i+1]] = true
+		}
+	}
+	if len(clusters) < 3 {
+		t.Errorf("the commands are for %v, want three clusters", clusters)
 	}
 }

@@ -36,6 +36,7 @@ func main() {
 type options struct {
 	binaries                     paths
 	bundle, module, output, root string
+	values                       string
 	repository, tag, commit      string
 }
 
@@ -56,6 +57,7 @@ func run(ctx context.Context, args []string) error {
 	flags.Var(&o.binaries, "binary", "path of a static binary; once for each platform")
 	flags.StringVar(&o.output, "output", "", "folder to write to")
 	flags.StringVar(&o.root, "root", "", "folder to write the files of each image to, for the Dockerfile (default: none)")
+	flags.StringVar(&o.values, "values", "", "file to write the values of the chart for the image to (default: none)")
 	flags.StringVar(&o.module, "module", "", "folder of the module of the binary, with LICENSE and go.mod")
 	flags.StringVar(&o.tag, "version", "", "version of the binary, which becomes the tag of the image")
 	flags.StringVar(&o.commit, "revision", "", "commit that the binary was built from, if known")

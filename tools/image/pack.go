@@ -57,7 +57,7 @@ func pack(ctx context.Context, o options) error {
 		images = append(images, image)
 	}
 
-	return errors.Join(writeTrees(o.root, images), writeAll(o.output, reference, images, c))
+	return errors.Join(writeTrees(o.root, images), writeAll(o.output, reference, images, c), writeValues(os.Stdout, o))
 }
 
 // read reads what all platforms have in common, and returns the licenses of each module.
