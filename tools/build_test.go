@@ -205,7 +205,7 @@ func TestBuildInterrupted(t *testing.T) {
 // awaitCompiler returns the process that slowGo wrote into its output.
 func awaitCompiler(t *testing.T, cache string) int {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		paths, err := filepath.Glob(filepath.Join(cache, "multicloud-ccm", "*", "etcd.partial.*"))
 		if err != nil {
 			t.Fatal(err)

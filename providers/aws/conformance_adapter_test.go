@@ -69,7 +69,7 @@ type mutableAdapter struct {
 func newMutableAdapter(t testing.TB, settings ...string) *mutableAdapter {
 	t.Helper()
 	// The suite makes hundreds of calls at once, with a client that does not wait.
-	r := newRegion(t, sim.Options{DisableThrottling: true})
+	r := newRegion(t, sim.Options{InMemory: true, DisableThrottling: true})
 	r.seed.VPC = r.AddVPC(sim.VPCSpec{CIDR: "10.9.0.0/16"})
 	subnet := func(zone, name, cidr string, role string) string {
 		tags := ofBoth("shared")
@@ -88,6 +88,7 @@ func newMutableAdapter(t testing.TB, settings ...string) *mutableAdapter {
 	if strings.Contains(t.Name(), conformance.Hanging.String()) {
 		a.tuning = shortTimeouts
 	}
+	a.tuning.client.Dial = r.Server().Dial
 	a.table = r.AddRouteTable(sim.RouteTableSpec{
 		VPC: r.seed.VPC, Subnets: private, Tags: ofBoth("owned"),
 		Routes: []sim.RouteSpec{{Destination: "0.0.0.0/0", Gateway: "nat-0a"}},

@@ -36,6 +36,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		Timeout:     longest,
 		Patience:    time.Minute,
 		FaultPoints: 1, // TestCrash has all of them
+		How:         loadbalancers.How{InMemory: true},
 	}
 	classic := common
 	classic.NewCloud = newBalancersAdapter

@@ -25,6 +25,7 @@ func TestConformanceRoutes(t *testing.T) {
 		Timeout:     longest,
 		Patience:    time.Minute,
 		FaultPoints: 6,
+		How:         suite.How{InMemory: true},
 	})
 }
 

@@ -51,6 +51,7 @@ func TestConformance(t *testing.T) {
 		Timeout:      quick.instances.Timeout,
 		MaxStaleness: 3 * time.Second,
 		Patience:     time.Minute,
+		How:          nodes.How{InMemory: true},
 	})
 }
 
@@ -65,7 +66,7 @@ const testZone = "us-west-2a"
 
 func newNodesAdapter(t testing.TB) conformance.Cloud {
 	// The suite makes hundreds of calls at once, with a client that does not wait.
-	r := newRegion(t, sim.Options{DisableThrottling: true})
+	r := newRegion(t, sim.Options{InMemory: true, DisableThrottling: true})
 	r.seed.VPC = r.AddVPC(sim.VPCSpec{CIDR: "10.9.0.0/16"}) // where the suite's addresses are
 	subnet := r.AddSubnet(sim.SubnetSpec{VPC: r.seed.VPC, Zone: testZone, CIDR: "10.9.0.0/16"})
 
@@ -77,7 +78,10 @@ func newNodesAdapter(t testing.TB) conformance.Cloud {
 func (a *nodesAdapter) Connect(t testing.TB) cloudprovider.Interface {
 	t.Helper()
 
-	return a.connect(quick)
+	times := quick
+	times.client.Dial = a.Server().Dial
+
+	return a.connect(times)
 }
 
 func (a *nodesAdapter) Create(_ testing.TB, m conformance.Machine) instance.Ref {

@@ -95,7 +95,7 @@ func newRegion(t testing.TB, options sim.Options) *region {
 }
 
 // impatient makes clients give up after few attempts.
-var impatient = client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
+var impatient = client.Tuning{Timeout: time.Minute, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
 
 // connect makes the provider and starts it as the binary does. Each line is one
 // more of the section [Global].
@@ -130,7 +130,7 @@ func (r *region) connectFile(t cloudTuning, text string) *cloud {
 	if err := problems.Err(); err != nil {
 		r.t.Fatal(err)
 	}
-	if t.client == (client.Tuning{}) {
+	if t.client.Timeout == 0 {
 		t.client = impatient
 	}
 	c, err := newCloudFrom(context.Background(), cfg, t)
@@ -141,7 +141,7 @@ func (r *region) connectFile(t cloudTuning, text string) *cloud {
 	c.Initialize(builder{}, stop)
 	r.t.Cleanup(func() {
 		close(stop)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			r.t.Error(err)

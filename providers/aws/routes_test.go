@@ -515,7 +515,7 @@ func TestRoutesTogether(t *testing.T) {
 			}
 		})
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := r.Interceptor().WaitFor(ctx, "CreateRoute", together); err != nil {
 		t.Errorf("AWS-ROUTE-9: %d of %d routes are being made: %v", r.Interceptor().Count("CreateRoute"), together, err)

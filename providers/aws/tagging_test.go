@@ -121,7 +121,7 @@ func TestTagging(t *testing.T) {
 	if diff := cmp.Diff(want, r.Tags(ids[0])); diff != "" {
 		t.Errorf("tags (-want +got):\n%s", diff)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
 		t.Errorf("the controller outlives the cloud: %v", err)
@@ -155,7 +155,7 @@ func (m *manager) add(n *v1.Node) {
 // awaitLabel waits until a Node's label records that its instance has the tags.
 func (m *manager) awaitLabel(name string) {
 	m.t.Helper()
-	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), 5*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

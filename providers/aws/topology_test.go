@@ -40,7 +40,7 @@ func throttling(t *testing.T) *region {
 // paced is how clients behave that wait for the buckets of AWS. They have a
 // third of the rates of such a region, so that no call is throttled because a
 // busy machine delayed the one before.
-var paced = client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, Speed: 3}
+var paced = client.Tuning{Timeout: time.Minute, MaxBackoff: time.Millisecond, Speed: 3}
 
 // noneThrottled fails the test if calls were too many.
 func (r *region) noneThrottled() {

@@ -17,7 +17,7 @@ import (
 )
 
 // testTimeout bounds every wait of these tests; none of them waits that long.
-const testTimeout = 30 * time.Second
+const testTimeout = 5 * time.Minute
 
 // start decodes the cloud-config at a path and returns the source of its credentials,
 // which runs until the test ends, and a channel of its changes.

@@ -58,6 +58,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 			adapter.Budget.Services = 10
 			adapter.Timeout = longest
 			adapter.Patience = time.Minute
+			adapter.InMemory = true
 			adapter.FaultPoints = 2 // TestCrash has all of them
 			if kind.adapt != nil {
 				kind.adapt(&adapter)
@@ -112,6 +113,7 @@ func newBalancersAdapter(t testing.TB, options openstack.Options, config string)
 	t.Helper()
 	// The suite looks once after each change. TestCrash has stale reads.
 	options.StaleReads = new(openstack.StaleReads)
+	options.InMemory = true
 	// It has more Services at once than a project may have groups by default.
 	options.Quotas = openstack.Quotas{SecurityGroups: 200, SecurityGroupRules: 2000}
 	a := &balancersAdapter{
@@ -149,8 +151,9 @@ func (a *balancersAdapter) ConnectAs(t testing.TB, cluster string) cloudprovider
 	t.Helper()
 	text := a.CloudConfig(openstack.UserCCM, "[Metadata]\nrequest-timeout = 2s\n[LoadBalancer]\n"+a.config)
 
-	times := quick()
-	times.balancing = loadBalancerTuning{Unclear: time.Millisecond, Waits: pending.Options{Interval: time.Millisecond, Limit: 2 * time.Second}}
+	times := hasty()
+	times.client.Dial = a.ClientOptions().Dial
+	times.balancing = loadBalancerTuning{Unclear: -1, Waits: pending.Options{Interval: time.Millisecond, Limit: 2 * time.Second}}
 
 	return connectTo(t, a.cluster(cluster), noEnvironment(), text, times)
 }

@@ -45,6 +45,7 @@ func TestConformanceRoutes(t *testing.T) {
 				Timeout:     10 * time.Second,
 				Patience:    time.Minute,
 				FaultPoints: 6,
+				How:         suite.How{InMemory: true},
 			})
 		})
 	}
@@ -72,7 +73,7 @@ var _ suite.Cloud = (*routesAdapter)(nil)
 func newRoutesAdapter(t testing.TB, without []string) *routesAdapter {
 	t.Helper()
 	// The suite makes more routes than a router has by default.
-	return newRoutesAdapterIn(openstacktest.Start(t, openstack.Options{Quotas: openstack.Quotas{Routes: 100}}), without)
+	return newRoutesAdapterIn(openstacktest.Start(t, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: 100}}), without)
 }
 
 // newRoutesAdapterIn makes the router in a cloud.
@@ -97,7 +98,7 @@ func (a *routesAdapter) Connect(t testing.TB) cloudprovider.Interface { return a
 // ConnectAs makes the provider. Routes do not depend on the name of the cluster.
 func (a *routesAdapter) ConnectAs(t testing.TB, _ string) cloudprovider.Interface {
 	t.Helper()
-	times := quick()
+	times := hasty()
 	times.client.Dial = a.ClientOptions().Dial
 
 	return a.connect(t, a.CloudConfig(openstack.UserCCM, "[Metadata]\nrequest-timeout = 2s\n"+routerSection(a.router)), times)

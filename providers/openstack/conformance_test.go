@@ -27,9 +27,10 @@ func TestConformance(t *testing.T) {
 	// 3 to 5 pages of servers and as many of ports, the login and version documents; those
 	// of new machines may be read alone.
 	adapter.Budget = nodes.Budget{Initialize: 30, Steady: 10, Lifecycle: 5}
-	adapter.Timeout = quick().instances.Timeout
+	adapter.Timeout = hasty().instances.Timeout
 	adapter.MaxStaleness = 4 * time.Second
 	adapter.Patience = time.Minute
+	adapter.InMemory = true
 	nodes.Run(t, adapter)
 }
 
@@ -67,7 +68,7 @@ var (
 )
 
 func newNodesAdapter(t testing.TB) conformance.Cloud {
-	a := &nodesAdapter{openstacktest.Start(t, openstack.Options{PageSize: 30}), newServerNodes()}
+	a := &nodesAdapter{openstacktest.Start(t, openstack.Options{PageSize: 30, InMemory: true}), newServerNodes()}
 	a.SetDenied("nova.ListServerActions")
 	a.Create(t, conformance.Machine{Name: "control-plane", IPs: []string{"10.255.0.10"}}) // it proves the project
 
@@ -75,7 +76,10 @@ func newNodesAdapter(t testing.TB) conformance.Cloud {
 }
 
 func (a *nodesAdapter) Connect(t testing.TB) cloudprovider.Interface {
-	return connectTo(t, a.kubernetes, noEnvironment(), a.CloudConfig(openstack.UserCCM, "[Metadata]\nrequest-timeout = 2s\n"), quick())
+	times := hasty()
+	times.client.Dial = a.ClientOptions().Dial
+
+	return connectTo(t, a.kubernetes, noEnvironment(), a.CloudConfig(openstack.UserCCM, "[Metadata]\nrequest-timeout = 2s\n"), times)
 }
 
 // Create adds a server, and its Node to the cluster.

@@ -136,7 +136,7 @@ func (s *lbSite) run(t testing.TB, services ...*v1.Service) *lbProcess {
 // runWith starts the provider of a cluster with a Kubernetes API.
 func (s *lbSite) runWith(t testing.TB, api *kubetest.Clientset) *lbProcess {
 	t.Helper()
-	times := quick()
+	times := hasty()
 	times.client.Dial = s.ClientOptions().Dial
 	c := connectTo(t, api, noEnvironment(), s.CloudConfig(cmp.Or(s.user, openstack.UserCCM), "[LoadBalancer]\n"+s.expand(s.config)), times)
 	balancers, ok := c.LoadBalancer()

@@ -24,19 +24,28 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
-// quick returns settings with which several outages fit into seconds, even on a busy
-// machine. Refused logins are repeated soon: the cloud of a test locks no account.
+// quick returns settings with which what was read is soon read again, and no call ends
+// because the machine is busy. Refused logins are repeated soon: the cloud of a test locks
+// no account.
 func quick() tuning {
 	return tuning{
-		instances: instance.Options{Timeout: 3 * time.Second, NegativeTTL: time.Second},
+		instances: instance.Options{Timeout: time.Minute, NegativeTTL: time.Second},
 		client: client.Options{
 			LoginGuard:   openstacktest.EagerGuard(),
-			LoginTimeout: 2 * time.Second, RetryTime: time.Second,
+			LoginTimeout: time.Minute, RetryTime: time.Second,
 		},
 		inventory: inventory.Config{
-			MaxAge: 2 * time.Second, RetryAge: 200 * time.Millisecond, Window: 5 * time.Millisecond, Timeout: 3 * time.Second,
+			MaxAge: 2 * time.Second, RetryAge: 200 * time.Millisecond, Window: 5 * time.Millisecond, Timeout: time.Minute,
 		},
 	}
+}
+
+// hasty is quick with timeouts by which an outage fits into seconds, for simulated time.
+func hasty() tuning {
+	times := quick()
+	times.instances.Timeout, times.inventory.Timeout, times.client.LoginTimeout = 3*time.Second, 3*time.Second, 2*time.Second
+
+	return times
 }
 
 // builder provides a Kubernetes API for Events.
@@ -171,6 +180,7 @@ func (f *fleet) add(name string, spec openstack.ServerSpec) *v1.Node {
 // connect starts the provider for all Nodes of the fleet.
 func (f *fleet) connect(t testing.TB, more string, times tuning) *cloud {
 	t.Helper()
+	times.client.Dial = f.ClientOptions().Dial
 
 	return connect(t, f.CloudConfig(openstack.UserCCM, more), times, f.nodes...)
 }

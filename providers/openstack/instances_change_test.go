@@ -6,6 +6,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
@@ -53,7 +54,7 @@ func TestDisabledProject(t *testing.T) {
 		}
 	}
 	f.SetProjectEnabled(openstack.ProjectCCM, true)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(openstacktest.Timeout); ; time.Sleep(50 * time.Millisecond) {
 		exists, err := c.instances.InstanceExists(bounded(t), f.nodes[1])
 		if err == nil && exists {
 			return

@@ -18,7 +18,7 @@ func TestLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	times := quick()
+	times := hasty()
 	times.client.Dial = f.Server().Dial
 	providertest.Run(t, providertest.Lifecycle{
 		New: func() (providertest.Cloud, error) { return newCloudFrom(file, noEnvironment(), times) },

@@ -16,6 +16,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -95,7 +96,7 @@ func (b *balanced) start(more string) {
 	if b.Options().InMemory {
 		times.client.Dial = b.Server().Dial
 	}
-	times.balancing = loadBalancerTuning{Waits: pending.Options{Interval: 5 * time.Millisecond, Limit: 10 * time.Second}}
+	times.balancing = loadBalancerTuning{Waits: pending.Options{Interval: 5 * time.Millisecond, Limit: openstacktest.Timeout}}
 	b.cloud = connectTo(b.t, b.kube, noEnvironment(), b.CloudConfig(openstack.UserCCM, more), times)
 	b.lb = b.cloud.loadBalancer
 	b.events = record.NewFakeRecorder(100)

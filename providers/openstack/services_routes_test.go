@@ -44,8 +44,8 @@ func TestServicesRoutes(t *testing.T) {
 				Budget:      suite.Budget{Routes: 20, List: 2, Create: tc.create},
 				Timeout:     5 * servicesRequest,
 				Patience:    time.Minute,
-				Serial:      true,
 				FaultPoints: 3,
+				How:         suite.How{Serial: true},
 			})
 		})
 	}
@@ -157,7 +157,7 @@ func (a *servicesRoutes) Connect(t testing.TB) cloudprovider.Interface { return 
 // ConnectAs makes the provider. Routes do not depend on the name of the cluster.
 func (a *servicesRoutes) ConnectAs(t testing.TB, _ string) cloudprovider.Interface {
 	t.Helper()
-	times := quick()
+	times := hasty()
 	times.client.Dial = a.gateway.server.Dial
 	times.client.LoginTimeout = servicesRequest
 

@@ -22,16 +22,26 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// quick are settings with which several outages fit into seconds, even on a busy
-// machine.
+// quick are settings with which what failed is soon tried again, and no call ends because
+// the machine is busy.
 var quick = tuning{
-	instances: instance.Options{Timeout: 3 * time.Second, NegativeTTL: time.Second},
-	session:   session.Options{CallTimeout: 3 * time.Second, LoginTimeout: 4 * time.Second},
+	instances: instance.Options{Timeout: time.Minute, NegativeTTL: time.Second},
+	session:   session.Options{CallTimeout: time.Minute, LoginTimeout: time.Minute},
 	inventory: inventory.Config{
-		MaxWait: time.Second, Margin: 4 * time.Second, CallTimeout: 3 * time.Second,
+		MaxWait: time.Second, Margin: time.Minute, CallTimeout: time.Minute,
 		MinBackoff: 50 * time.Millisecond, MaxBackoff: 500 * time.Millisecond,
 	},
 	patience: patience{visible: 200 * time.Millisecond, alone: 400 * time.Millisecond},
+}
+
+// hasty returns quick with timeouts by which an outage fits into seconds, for simulated time.
+func hasty() tuning {
+	times := quick
+	times.instances.Timeout = 3 * time.Second
+	times.session = session.Options{CallTimeout: 3 * time.Second, LoginTimeout: 4 * time.Second}
+	times.inventory.Margin, times.inventory.CallTimeout = 4*time.Second, 3*time.Second
+
+	return times
 }
 
 func TestConformance(t *testing.T) {
@@ -50,9 +60,10 @@ func TestConformance(t *testing.T) {
 			Places:     true, // a provider ID is the UUID of the VM
 		},
 		Budget:       nodes.Budget{Initialize: 20, Steady: 10, Lifecycle: 0},
-		Timeout:      quick.instances.Timeout,
+		Timeout:      hasty().instances.Timeout,
 		MaxStaleness: 6 * time.Second, // until a feed that was cut off notices
 		Patience:     time.Minute,
+		How:          nodes.How{InMemory: true},
 	})
 }
 
@@ -64,7 +75,7 @@ type adapter struct {
 
 func newAdapter(t testing.TB) conformance.Cloud {
 	cloud, err := sim.Start(sim.Spec{VCenters: []sim.VCenterSpec{{
-		Name: "vc", Datacenters: []sim.DatacenterSpec{{Name: "dc"}},
+		Name: "vc", InMemory: true, Datacenters: []sim.DatacenterSpec{{Name: "dc"}},
 	}}})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +90,11 @@ func newAdapter(t testing.TB) conformance.Cloud {
 }
 
 func (a *adapter) Connect(t testing.TB) cloudprovider.Interface {
-	return connect(t, fmt.Sprintf("[Global]\nuser = %q\npassword = %q\n%s", a.vcenter.User(), a.vcenter.Password(), section("vc", a.vcenter)))
+	times := hasty()
+	times.session.Dial = a.vcenter.Dial
+	text := fmt.Sprintf("[Global]\nuser = %q\npassword = %q\n%s", a.vcenter.User(), a.vcenter.Password(), section("vc", a.vcenter))
+
+	return connectTo(t, text, kubetest.NewClientset(), times)
 }
 
 // section is the section of a cloud-config for a simulated vCenter.
@@ -99,6 +114,13 @@ func connect(t testing.TB, text string) *cloud {
 // connectWith is connect with a Kubernetes API.
 func connectWith(t testing.TB, text string, client kubernetes.Interface) *cloud {
 	t.Helper()
+
+	return connectTo(t, text, client, quick)
+}
+
+// connectTo is connectWith with other settings.
+func connectTo(t testing.TB, text string, client kubernetes.Interface, times tuning) *cloud {
+	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +129,7 @@ func connectWith(t testing.TB, text string, client kubernetes.Interface) *cloud 
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	c := newCloudFrom(cfg, nil, quick)
+	c := newCloudFrom(cfg, nil, times)
 	stop := make(chan struct{})
 	c.Initialize(builder{client: client}, stop)
 	t.Cleanup(func() {

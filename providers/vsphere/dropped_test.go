@@ -41,7 +41,7 @@ func TestDroppedCalls(t *testing.T) {
 				c := connect(t, configOf(vcenter))
 				initialize(t, c, vcenter)
 				vcenter.Clear()
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				if err := c.Close(ctx); err != nil {
 					t.Error(err)
@@ -78,7 +78,7 @@ func configOf(vc *sim.VCenter) string {
 // initialize describes the Nodes of all VMs, each as often as its queue does.
 func initialize(t *testing.T, c *cloud, vc *sim.VCenter) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	began := time.Now()
 	var all sync.WaitGroup

@@ -138,7 +138,7 @@ func TestRestartKeepsNodesOfAVCenterWithoutTheirVMs(t *testing.T) {
 // wantEvent waits for a warning.
 func (b fixture) wantEvent(events *record.FakeRecorder, reason string) {
 	b.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(5 * time.Minute)
 	for {
 		select {
 		case event := <-events.Events:

@@ -72,7 +72,7 @@ func one(vms ...sim.VMSpec) sim.VCenterSpec {
 // eventually waits for what a change feed brings.
 func (b fixture) eventually(what string, check func() error) {
 	b.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(5 * time.Minute)
 	for {
 		err := check()
 		if err == nil {

@@ -170,7 +170,7 @@ func TestNodeOfAHealthyVCenterIsFound(t *testing.T) {
 			}
 			b.know(node)
 			var err error
-			for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				if _, err = b.instances.InstanceMetadata(t.Context(), node); err == nil {
 					break
 				}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
+	"github.com/multicloud-ccm/multicloud-ccm/test/process"
 	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
 )
 
@@ -26,7 +27,7 @@ const (
 	// lifecycleLooks is how many looks at nodes that are not ready are counted.
 	lifecycleLooks = 3
 	// patience bounds each wait, on top of the time that is measured.
-	patience = 5 * time.Minute
+	patience = process.Longest
 	// logPeriod is how often a log is read again.
 	logPeriod = 200 * time.Millisecond
 	// idlePeriod is how long there is no call once a start is over.

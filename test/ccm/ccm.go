@@ -27,6 +27,10 @@ const Name = "multicloud-controller-manager"
 // healthPeriod is how often it is checked whether a starting process serves.
 const healthPeriod = 50 * time.Millisecond
 
+// healthTimeout is when a request is repeated: one that was accepted before the server
+// was ready may never be served.
+const healthTimeout = 30 * time.Second
+
 // Options define how to run the binary.
 type Options struct {
 	// Binary is its path: see Locate.
@@ -120,7 +124,9 @@ func Start(opts Options) (*CCM, error) {
 // WaitHealthy returns when /healthz returns ok: the provider is chosen and made
 // by then. It fails at once when the process ends.
 func (c *CCM) WaitHealthy(ctx context.Context) error {
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+	ctx, cancel := c.WhileRunning(ctx)
+	defer cancel()
+	client := &http.Client{Timeout: healthTimeout, Transport: &http.Transport{
 		// The certificate is made anew at every start.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // loopback
 	}}
@@ -131,10 +137,8 @@ func (c *CCM) WaitHealthy(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-c.Ended():
-			return c.Failure()
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s to be healthy: %w (last: %w), its log ends with:\n%s", Name, ctx.Err(), err, c.Tail())
+			return fmt.Errorf("wait for %s to be healthy: %w (last: %w), its log ends with:\n%s", Name, context.Cause(ctx), err, c.Tail())
 		case <-time.After(healthPeriod):
 		}
 	}
@@ -170,7 +174,10 @@ func (c *CCM) Log() (string, error) {
 
 // WaitLog returns when the output holds a text, or the process ended without.
 func (c *CCM) WaitLog(ctx context.Context, text string) error {
+	ctx, cancel := c.WhileRunning(ctx)
+	defer cancel()
 	for {
+		ended := ctx.Err() != nil // what was written before is in the log
 		log, err := c.Log()
 		if err != nil {
 			return err
@@ -178,15 +185,11 @@ func (c *CCM) WaitLog(ctx context.Context, text string) error {
 		if strings.Contains(log, text) {
 			return nil
 		}
+		if ended {
+			return fmt.Errorf("wait for %q in the log: %w, it ends with:\n%s", text, context.Cause(ctx), c.Tail())
+		}
 		select {
-		case <-c.Ended():
-			if log, err = c.Log(); err == nil && strings.Contains(log, text) {
-				return nil
-			}
-
-			return fmt.Errorf("wait for %q in the log: %w", text, c.Failure())
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %q in the log: %w, it ends with:\n%s", text, ctx.Err(), c.Tail())
 		case <-time.After(healthPeriod):
 		}
 	}
@@ -194,12 +197,14 @@ func (c *CCM) WaitLog(ctx context.Context, text string) error {
 
 // WaitExit returns the exit code once the process has ended by itself.
 func (c *CCM) WaitExit(ctx context.Context) (int, error) {
-	select {
-	case <-c.Ended():
-		return c.ExitCode(), nil
-	case <-ctx.Done():
-		return 0, fmt.Errorf("wait for %s to end: %w, its log ends with:\n%s", Name, ctx.Err(), c.Tail())
+	ctx, cancel := c.WhileRunning(ctx)
+	defer cancel()
+	<-ctx.Done()
+	if c.Failure() == nil {
+		return 0, fmt.Errorf("wait for %s to end: %w, its log ends with:\n%s", Name, context.Cause(ctx), c.Tail())
 	}
+
+	return c.ExitCode(), nil
 }
 
 // Stop ends the process as Kubernetes does, with SIGTERM, and waits for it.

@@ -23,6 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/process"
 )
 
 // orphanDir makes the test binary start a control plane in that directory, say
@@ -67,10 +69,10 @@ func stop(t *testing.T, cp *ControlPlane) {
 	}
 }
 
-// eventually repeats a check for at most a generous while.
+// eventually repeats a check until it passes.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(process.Limit)
 	for !check() {
 		if time.Now().After(deadline) {
 			t.Fatalf("never happened: %s", what)
@@ -185,6 +187,7 @@ func TestStartFailures(t *testing.T) {
 	cancel()
 	full := t.TempDir()
 	put(t, 0o644, full, "precious")
+	rejecting := t.TempDir()
 
 	cases := map[string]struct {
 		reason string
@@ -199,9 +202,10 @@ func TestStartFailures(t *testing.T) {
 			want:   []string{"kube-apiserver ended by itself (exit status 1)", "unknown flag: --bogus"},
 		},
 		"NeverReady": {
-			reason: "an API server that rejects the admin is given up in time, with its log",
-			opts:   Options{ExtraAPIServerArgs: []string{"--client-ca-file=" + frontProxyAuthorityFile}, StartTimeout: 3 * time.Second},
-			want:   []string{"wait for kube-apiserver: not ready after 3s", "last result: get /readyz", "its log ends with:\n    "},
+			reason: "an API server that rejects the admin is given up when the context ends, with its log",
+			ctx:    whileNotServing(t, rejecting),
+			opts:   Options{Dir: rejecting, ExtraAPIServerArgs: []string{"--client-ca-file=" + frontProxyAuthorityFile}},
+			want:   []string{"wait for kube-apiserver: it serves", "last result: get /readyz", "its log ends with:\n    "},
 		},
 		"Canceled": {
 			reason: "the caller's context ends the start",
@@ -242,6 +246,28 @@ func TestStartFailures(t *testing.T) {
 			}
 		})
 	}
+}
+
+// whileNotServing returns a context that ends when the API server in a directory serves.
+func whileNotServing(t *testing.T, dir string) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			if log, err := os.ReadFile(filepath.Join(dir, "kube-apiserver.log")); err == nil && strings.Contains(string(log), "Serving securely") {
+				cancel(errors.New("it serves"))
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() {
+		cancel(nil)
+		<-done
+	})
+
+	return ctx
 }
 
 // TestStartWithoutBinaries cannot be parallel: it is about the environment.

@@ -17,7 +17,9 @@ import (
 
 const (
 	pollInterval = 30 * time.Millisecond
-	pollTimeout  = 2 * time.Second
+	// pollTimeout is when a request is repeated: one that was accepted before the
+	// server was ready may never be served.
+	pollTimeout = 30 * time.Second
 )
 
 // The sockets of etcd are relative to the directory that both processes run in:
@@ -104,6 +106,8 @@ func apiServerReady(client kubernetes.Interface) func(context.Context) error {
 // await repeats the check until it passes. It gives up when any process ends,
 // or the context does, with the end of the awaited process's log in the error.
 func (cp *ControlPlane) await(ctx context.Context, awaited *process.Process, check func(context.Context) error) error {
+	ctx, cancel := awaited.WhileRunning(ctx)
+	defer cancel()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {

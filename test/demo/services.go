@@ -24,8 +24,6 @@ func (s *demo) services(ctx context.Context) error {
 	for _, kind := range kinds {
 		services = append(services, kind.Service(kind.Name))
 	}
-	ctx, cancel := bounded(ctx)
-	defer cancel()
 
 	s.out.Title("Load balancers for Services")
 	served, err := s.create(ctx, kinds, services)

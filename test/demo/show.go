@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,8 +17,6 @@ import (
 )
 
 const (
-	// patience bounds every wait: on two busy cores each takes a few seconds.
-	patience = 90 * time.Second
 	// monitorPeriod is how often the binary looks at nodes that are not ready.
 	// The default of 5 s is long to watch.
 	monitorPeriod = "1s"
@@ -78,14 +75,13 @@ func (s *demo) initialize(ctx context.Context) error {
 		s.out.Text(strings.Join(environment, "\n"))
 	}
 
-	s.out.Line("%s --cloud-config=%s --node-monitor-period=%s", filepath.Base(s.binary), filepath.Base(s.ConfigPath()), monitorPeriod)
+	flags := []string{"--leader-elect=false", "--node-monitor-period=" + monitorPeriod} // it is the only replica
+	s.out.Line("%s --cloud-config=%s %s", filepath.Base(s.binary), filepath.Base(s.ConfigPath()), strings.Join(flags, " "))
 	err := s.out.Step("Starting it, until every node is initialized", func() error {
 		var err error
-		if s.process, err = s.Run(ccm.Name, s.binary, "--v=2", "--node-monitor-period="+monitorPeriod); err != nil {
+		if s.process, err = s.Run(ccm.Name, s.binary, append(flags, "--v=2")...); err != nil {
 			return err
 		}
-		ctx, cancel := bounded(ctx)
-		defer cancel()
 		_, err = s.AwaitInitialized(ctx, s.process, s.Cloud.Machines())
 
 		return err
@@ -146,7 +142,7 @@ func (s *demo) outage(ctx context.Context) error {
 			return err
 		}
 
-		return s.awaitPasses(ctx)
+		return s.AwaitPasses(ctx, s.process, looks)
 	})
 	if err != nil {
 		return err
@@ -216,28 +212,9 @@ func (s *demo) setReady(ctx context.Context, name string, status v1.ConditionSta
 	return controlplane.SetReady(ctx, s.ControlPlane.Client(), name, status)
 }
 
-// await waits for the nodes, not forever.
-func (s *demo) await(ctx context.Context, wrong func(scenario.Nodes) error) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-
-	return s.Await(ctx, s.process, wrong)
-}
-
-func (s *demo) awaitPasses(ctx context.Context) error {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-
-	return s.AwaitPasses(ctx, s.process, looks)
-}
-
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("not done after %v", patience))
-}
-
 // awaitTaint waits until a node has the shutdown taint, or has it no more.
 func (s *demo) awaitTaint(ctx context.Context, name string, want bool) error {
-	return s.await(ctx, func(nodes scenario.Nodes) error {
+	return s.Await(ctx, s.process, func(nodes scenario.Nodes) error {
 		node := nodes[name]
 		if node == nil {
 			return fmt.Errorf("node %s does not exist", name)

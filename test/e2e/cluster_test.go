@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -223,6 +224,15 @@ func (c *cluster) wantReleased(t *testing.T) {
 	t.Helper()
 	if lease := c.lease(t); lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
 		t.Errorf("the process has ended and the lease is not released: %+v", lease.Spec)
+	}
+}
+
+// expireLease shortens the lease of a leader that has ended without releasing it.
+func (c *cluster) expireLease(t *testing.T) {
+	t.Helper()
+	patch := []byte(`{"spec":{"leaseDurationSeconds":1}}`)
+	if _, err := c.Client().CoordinationV1().Leases(systemNamespace).Patch(t.Context(), leaseName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

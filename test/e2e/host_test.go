@@ -29,12 +29,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/process"
 )
 
-// host runs Pods as processes, as the kubelet of a node runs them in containers. Three
+// host runs Pods as processes, as the kubelet of a node runs them in containers. Four
 // things of a container are different for a process: a mount is a directory of the test,
 // whose path replaces that of the mount in arguments and variables; the addresses of the
-// host are one loopback address, which is the host's alone; and the client for the API
+// host are one loopback address, which is the host's alone; the client for the API
 // server gets the files of the ServiceAccount from a kubeconfig, because their path is
-// fixed.
+// fixed; and leases are valid for longer, see longLeases.
 type host struct {
 	*cluster
 
@@ -112,7 +112,7 @@ func (p *pod) run(t *testing.T) {
 	if got := p.untranslate(args); !slices.Equal(got, rendered[1:]) {
 		t.Fatalf("the arguments of the container are %q, those of the process %q", rendered[1:], args)
 	}
-	args = p.serving(args)
+	args = append(p.serving(args), longLeases...)
 	for _, client := range []string{"kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"} {
 		args = append(args, "--"+client+"="+p.kubeconfig(t, env))
 	}

@@ -92,7 +92,7 @@ func testRegionOutage(t *testing.T, o regionOutage) {
 	if err := tainted(uninitialized)(c.node(t, late[0].name)); err != nil {
 		t.Errorf("node %s was initialized by a cloud that is out of reach: %v", late[0].name, err)
 	}
-	if err := m.WaitHealthy(within(t)); err != nil {
+	if err := m.WaitHealthy(t.Context()); err != nil {
 		t.Errorf("an outage of the cloud is no reason for a restart: %v", err)
 	}
 

@@ -5,32 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/parallelism"
+	"github.com/multicloud-ccm/multicloud-ccm/test/process"
 )
 
 const (
-	// atOnce is how many tests run side by side at least: each minute of a test is
-	// ten seconds of CPU time, and a control plane takes 400 MB.
-	atOnce = 12
-	// patience bounds every wait for something that has to happen.
-	patience = 2 * time.Minute
-	// period is how often that is checked at first, and longPeriod in a long wait:
-	// a check costs CPU time.
+	// period is how often something that has to happen is checked at first, and
+	// longPeriod in a long wait: a check costs CPU time.
 	period     = 100 * time.Millisecond
 	longPeriod = time.Second
 )
 
-func TestMain(m *testing.M) {
-	if err := parallelism.AtLeast(atOnce); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(suite{m})
-}
+// As many tests run side by side as there are processors, each with a control plane: more of them
+// would only wait for each other.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
 
 // suite is all tests, and the end of what they share.
 type suite struct{ *testing.M }
@@ -50,15 +43,19 @@ func (s suite) Run() int {
 // permanentError is a complaint that waiting will not change.
 type permanentError struct{ error }
 
-// await returns when check has nothing to complain about any more.
+// await returns when check has nothing to complain about any more. Progress is another complaint.
 func await(t *testing.T, what string, check func(ctx context.Context) error) {
 	t.Helper()
-	ctx, began := within(t), time.Now()
-	for {
+	var complaint atomic.Value
+	complaint.Store("")
+	ctx, cancel := process.WhileProgress(t.Context(), func() string { return complaint.Load().(string) })
+	defer cancel()
+	for began := time.Now(); ; {
 		err := check(ctx)
 		if err == nil {
 			return
 		}
+		complaint.Store(err.Error())
 		if _, ok := errors.AsType[permanentError](err); ok {
 			t.Fatalf("wait for %s: %v", what, err)
 		}
@@ -70,10 +67,10 @@ func await(t *testing.T, what string, check func(ctx context.Context) error) {
 	}
 }
 
-// within is the time that something which has to happen may take.
+// within bounds what shows no progress.
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Longest)
 	t.Cleanup(cancel)
 
 	return ctx
@@ -81,5 +78,5 @@ func within(t *testing.T) context.Context {
 
 // ending is the time for what is left to do when a test has ended.
 func ending() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), patience)
+	return context.WithTimeout(context.Background(), process.Longest)
 }

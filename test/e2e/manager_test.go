@@ -26,6 +26,10 @@ const raceOptions = "GORACE=exitcode=0 atexit_sleep_ms=0"
 // time of a process.
 const gcOptions = "GOGC=400"
 
+// longLeases keep a leader that the API server does not respond to for some seconds, as on a busy
+// machine.
+var longLeases = []string{"--leader-elect-lease-duration=1h", "--leader-elect-renew-deadline=50m"}
+
 // alarms must not appear in any log: a right that is missing, a data race, a
 // crash.
 var alarms = regexp.MustCompile(`(?i:forbidden)|WARNING: DATA RACE|^panic:|^fatal error:`)
@@ -90,7 +94,7 @@ func (c *cluster) launch(t *testing.T, name, cloudConfig string, args ...string)
 	process, err := ccm.Start(ccm.Options{
 		Binary: binary, Dir: t.TempDir(), Name: name, Kubeconfig: c.kubeconfig, CloudConfig: cloudConfig,
 		Env:  append([]string{raceOptions, gcOptions}, c.environment...),
-		Args: slices.Concat([]string{"--v=2", "--node-monitor-period=500ms"}, c.certificateArgs(), args),
+		Args: slices.Concat([]string{"--v=2", "--node-monitor-period=500ms"}, longLeases, c.certificateArgs(), args),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +121,7 @@ var defaultCertificates = []string{"--tls-cert-file=", "--tls-private-key-file="
 func (c *cluster) run(t *testing.T, cloudConfig string, args ...string) *manager {
 	t.Helper()
 	m := c.launch(t, ccm.Name, cloudConfig, args...)
-	if err := m.WaitHealthy(within(t)); err != nil {
+	if err := m.WaitHealthy(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -188,7 +192,7 @@ func (m *manager) terminate(t *testing.T) {
 // awaitExit waits until the process has ended by itself.
 func (m *manager) awaitExit(t *testing.T, want int) {
 	t.Helper()
-	code, err := m.WaitExit(within(t))
+	code, err := m.WaitExit(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +205,7 @@ func (m *manager) awaitExit(t *testing.T, want int) {
 // awaitLog waits for a text in the log.
 func (m *manager) awaitLog(t *testing.T, text string) {
 	t.Helper()
-	if err := m.WaitLog(within(t), text); err != nil {
+	if err := m.WaitLog(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -115,7 +115,7 @@ func TestWaitingNodesAreCounted(t *testing.T) {
 	c.join(t, controlplane.NodeSpec{Name: "a"}, controlplane.NodeSpec{Name: "stranger"})
 	c.awaitInitialized(t, "a")
 	m.awaitMetric(t, 1, "multicloud_ccm_nodes_waiting", `provider="vsphere"`)
-	if age, err := m.metric(within(t), "multicloud_ccm_nodes_waiting_oldest_age_seconds"); err != nil || age <= 0 {
+	if age, err := m.metric(t.Context(), "multicloud_ccm_nodes_waiting_oldest_age_seconds"); err != nil || age <= 0 {
 		t.Errorf("the age is %v, %v", age, err)
 	}
 	if err := c.Client().CoreV1().Nodes().Delete(t.Context(), "stranger", metav1.DeleteOptions{}); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/clouds"
@@ -41,8 +40,6 @@ type migration struct {
 	writes func() map[string]int
 	// balanced reports whether there are load balancers.
 	balanced bool
-	// expires reports whether leases, which are not released without permissions, are left to expire.
-	expires bool
 }
 
 // upstreamChart is where the chart of an upstream controller is, and what it makes.
@@ -101,7 +98,7 @@ func TestMigration(t *testing.T) {
 			own.wantEndpoint(t, 10268)
 			theirs.uninstall(t)
 			upstream.finish(t)
-			m.expire(t, c)
+			c.expireLease(t)
 			m.awaitWork(t, own)
 			own.wantNothingPlanned(t)
 			multicloud.upgrade(t, m.ours)
@@ -116,7 +113,7 @@ func TestMigration(t *testing.T) {
 			upstream = c.runDaemonSet(t, systemNamespace, chart.workload, h)
 			multicloud.uninstall(t)
 			own.finish(t)
-			m.expire(t, c)
+			c.expireLease(t)
 			m.awaitWork(t, upstream)
 
 			if diff := cmp.Diff(before, c.visible(t, m)); diff != "" {
@@ -284,7 +281,6 @@ vcenter:
 
 			return calls
 		},
-		expires: true,
 	}
 }
 
@@ -376,19 +372,6 @@ func (c *cluster) awaitAddress(t *testing.T, name string) {
 
 		return err
 	})
-}
-
-// expire shortens the lease of a leader that has ended without releasing it, to one second: for
-// one provider, it takes the time that the chart has by default.
-func (m migration) expire(t *testing.T, c *cluster) {
-	t.Helper()
-	if m.expires {
-		return
-	}
-	patch := []byte(`{"spec":{"leaseDurationSeconds":1}}`)
-	if _, err := c.Client().CoordinationV1().Leases(systemNamespace).Patch(t.Context(), leaseName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantNoWrites checks that the cloud was not written to.

@@ -119,7 +119,7 @@ func testOutage(t *testing.T, o outage) {
 	if err := tainted(uninitialized)(c.node(t, "late")); err != nil {
 		t.Errorf("node late was initialized by a vCenter that is out of reach: %v", err)
 	}
-	if err := m.WaitHealthy(within(t)); err != nil {
+	if err := m.WaitHealthy(t.Context()); err != nil {
 		t.Errorf("an outage of the cloud is no reason for a restart: %v", err)
 	}
 

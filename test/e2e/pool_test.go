@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,7 +94,7 @@ func (c *cluster) awaitReset(ctx context.Context) error {
 	core := c.Client().CoreV1()
 	cached := metav1.ListOptions{ResourceVersion: "0"}
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, period, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(ctx, period, true, func(ctx context.Context) (bool, error) {
 		nodes, err := core.Nodes().List(ctx, cached)
 		if err != nil {
 			return false, err

@@ -24,11 +24,6 @@ import (
 )
 
 const (
-	// StopGrace is how long a child may take to end after the signal.
-	StopGrace = 15 * time.Second
-	// reapGrace is how long the kernel may take to end a child that was killed.
-	reapGrace = 10 * time.Second
-
 	tailLines     = 15
 	tailLineBytes = 400
 )
@@ -175,13 +170,13 @@ func (p *Process) Signal(sig os.Signal) error {
 	return nil
 }
 
-// Stop signals the child to end, kills it if it does not within StopGrace or
-// the context's time, and returns when it is gone.
+// Stop signals the child to end and returns when it is gone. It kills a child that
+// makes no progress any more, or when the context ends.
 func (p *Process) Stop(ctx context.Context) error {
 	// A paused child gets the first signal only after the second.
 	signaled := errors.Join(p.Signal(syscall.SIGTERM), p.Signal(syscall.SIGCONT))
 
-	ctx, cancel := context.WithTimeout(ctx, StopGrace)
+	ctx, cancel := WhileProgress(ctx, p.logSize)
 	defer cancel()
 	select {
 	case <-p.ended:
@@ -189,18 +184,18 @@ func (p *Process) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 
-	return errors.Join(signaled, fmt.Errorf("stop %s: it did not end after the signal and was killed", p.name), p.Kill())
+	return errors.Join(signaled, fmt.Errorf("stop %s: it did not end after the signal and was killed: %w", p.name, context.Cause(ctx)), p.Kill())
 }
 
 // Kill ends the child at once and returns when it is gone.
 func (p *Process) Kill() error {
 	killed := p.Signal(syscall.SIGKILL)
-	reap := time.NewTimer(reapGrace)
+	reap := time.NewTimer(Limit)
 	defer reap.Stop()
 	select {
 	case <-p.ended:
 		return killed
 	case <-reap.C:
-		return errors.Join(killed, fmt.Errorf("kill %s: process %d is still there after %v", p.name, p.PID(), reapGrace))
+		return errors.Join(killed, fmt.Errorf("kill %s: process %d is still there after %v", p.name, p.PID(), Limit))
 	}
 }

@@ -112,10 +112,10 @@ func output(t *testing.T, child *process.Process) string {
 	return string(text)
 }
 
-// eventually repeats a check for at most a generous while.
+// eventually repeats a check until it passes.
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(process.Limit)
 	for !check() {
 		if time.Now().After(deadline) {
 			t.Fatalf("never happened: %s", what)

@@ -33,7 +33,8 @@ const (
 type Nodes = map[string]*v1.Node
 
 // Await watches the nodes until nothing is wrong with them any more. It gives
-// up when the process ends or ctx does; the error then has what was wrong last.
+// up when the process ends or makes no progress, or ctx ends; the error then has what was
+// wrong last.
 func (s *Environment) Await(ctx context.Context, process *ccm.CCM, wrong func(Nodes) error) error {
 	nodes := watched[*v1.Node]{stage: s, resource: "nodes", example: &v1.Node{}}
 
@@ -55,7 +56,7 @@ type watched[T object] struct {
 
 // until returns when nothing is wrong with the objects, by name, any more.
 func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[string]T) error) error {
-	ctx, cancel := whileRunning(ctx, process)
+	ctx, cancel := process.WhileRunning(ctx)
 	defer cancel()
 
 	objects := map[string]T{}
@@ -90,20 +91,6 @@ func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[
 	}
 
 	return nil
-}
-
-// whileRunning ends with the process, whose failure is then the cause.
-func whileRunning(ctx context.Context, process *ccm.CCM) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-process.Ended():
-			cancel(process.Failure())
-		case <-ctx.Done():
-		}
-	}()
-
-	return ctx, func() { cancel(nil) }
 }
 
 // logTail is what the log of a process ends with while it runs; a failure has it
@@ -176,7 +163,7 @@ func (s *Environment) Passes(ctx context.Context, process *ccm.CCM) (int, error)
 // AwaitPasses returns when a process has looked n times more, from beginning to
 // end.
 func (s *Environment) AwaitPasses(ctx context.Context, process *ccm.CCM, n int) error {
-	ctx, cancel := whileRunning(ctx, process)
+	ctx, cancel := process.WhileRunning(ctx)
 	defer cancel()
 	before, err := s.Passes(ctx, process)
 	if err != nil {

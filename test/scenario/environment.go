@@ -7,14 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
-
-// closeTimeout bounds closing the environment.
-const closeTimeout = time.Minute
 
 // Environment is a control plane, a simulated cloud, and the processes between
 // them. It belongs to one goroutine. Whatever was started is ended by Close.
@@ -99,8 +95,7 @@ func (s *Environment) Stop(ctx context.Context, process *ccm.CCM) error {
 // Close ends everything, the latest first, also when the context has ended, and
 // removes the directory unless keepLogs requests what is in there.
 func (s *Environment) Close(ctx context.Context, keepLogs bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	var errs []error
 	for _, process := range slices.Backward(slices.Clone(s.ccms)) {
 		errs = append(errs, s.Stop(ctx, process))

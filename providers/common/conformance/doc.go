@@ -21,7 +21,8 @@
 //	}
 //
 // The test cloud and the provider are new for every case, and cases run at the
-// same time unless the adapter sets Serial. The connected provider should have
+// same time unless the adapter sets Serial, and in simulated time if it sets
+// InMemory. The connected provider should have
 // short timeouts, backoffs and ages of cached lists, as a failure lasts several of
 // them; the settings that decide about Nodes (the age of a young Node above all)
 // must be those of production.

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 }
 
 // testTimeout bounds every wait of these tests; none of them waits that long.
-const testTimeout = 30 * time.Second
+const testTimeout = 5 * time.Minute
 
 // login is a user and a password.
 type login struct{ user, password string }

@@ -37,7 +37,7 @@ func TestClientset(t *testing.T) {
 			}
 
 			return node
-		case <-time.After(10 * time.Second):
+		case <-time.After(5 * time.Minute):
 			t.Fatalf("no event, want %s %s", want, name)
 		}
 

@@ -18,6 +18,9 @@ import (
 type Options struct {
 	// Address is where to listen; port 0 is a free one.
 	Address string
+	// InMemory uses no port: only the Dial of [Cloud.Server] connects. Such a region
+	// can run in a testing/synctest bubble.
+	InMemory bool
 	// Region names the region; default us-west-2.
 	Region string
 	// Zones are the availability zones. By default a, b and c of the region and
@@ -120,7 +123,7 @@ func Start(opts Options) (*Cloud, error) {
 	c.keys[staticKey] = credential{secret: staticSecret}
 	c.apis = c.allAPIs()
 	c.setDocumentedLimits()
-	server, err := simserver.Start(simserver.Config{Address: opts.Address, Plain: true}, c)
+	server, err := simserver.Start(simserver.Config{Address: opts.Address, Plain: true, InMemory: opts.InMemory}, c)
 	if err != nil {
 		return nil, fmt.Errorf("start simulated region %s: %w", c.opts.Region, err)
 	}

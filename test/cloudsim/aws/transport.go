@@ -48,9 +48,14 @@ func (w bufferedBodies) CloseIdleConnections() {
 // the region, the key pair, and an HTTP client of its own, whose idle connections
 // the caller closes.
 func (c *Cloud) Config() awssdk.Config {
+	transport := &http.Transport{}
+	if c.opts.InMemory {
+		transport.DialContext = c.server.Dial
+	}
+
 	return awssdk.Config{
 		Region: c.opts.Region, BaseEndpoint: new(c.URL()),
 		Credentials: credentials.NewStaticCredentialsProvider(staticKey, staticSecret, ""),
-		HTTPClient:  &http.Client{Transport: BufferedBodies(&http.Transport{})},
+		HTTPClient:  &http.Client{Transport: BufferedBodies(transport)},
 	}
 }

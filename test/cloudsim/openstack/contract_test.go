@@ -25,7 +25,7 @@ var contractDifferences = []contractDifference{
 }
 
 // contractTimeout bounds one scenario, all of which take less than a second.
-const contractTimeout = 30 * time.Second
+const contractTimeout = 5 * time.Minute
 
 // TestContract compares the simulated cloud with the responses of the real services:
 // all scenarios, each on a cloud of its own.

@@ -209,7 +209,7 @@ func TestFeedWaits(t *testing.T) {
 	if set != nil || err != nil {
 		t.Errorf("without waiting: %v, %v", set, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if set, err = w.poll(ctx, 1); set != nil || err != nil {
 		t.Errorf("an idle wait of a second: %v, %v, want no response and no error", set, err)

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds the waits of tests that would otherwise never end.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // everything is what the providers watch.
 var everything = []string{"VirtualMachine", "HostSystem", "ComputeResource", "ResourcePool", "Folder", "Datacenter"}

@@ -104,7 +104,7 @@ func Load(ctx context.Context, o Options) (*Base, error) {
 func (b *Base) settings() []func(*config.LoadOptions) error {
 	return []func(*config.LoadOptions) error{
 		config.WithDefaultsMode(aws.DefaultsModeInRegion),
-		config.WithHTTPClient(buildable(b.options.Tuning.Timeout)),
+		config.WithHTTPClient(buildable(b.options.Tuning)),
 		config.WithRetryer(func() aws.Retryer { return newRetryer(b.options.Tuning) }),
 		config.WithLogger(logging.LoggerFunc(logSDK)),
 		config.WithAPIOptions([]func(*middleware.Stack) error{

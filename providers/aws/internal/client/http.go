@@ -16,8 +16,8 @@ import (
 
 // buildable is an HTTP client that the SDK completes, for example with the
 // certificates of AWS_CA_BUNDLE.
-func buildable(timeout time.Duration) *awshttp.BuildableClient {
-	client := awshttp.NewBuildableClient().WithTimeout(timeout)
+func buildable(tuning Tuning) *awshttp.BuildableClient {
+	client := awshttp.NewBuildableClient().WithTimeout(tuning.Timeout)
 	mode, err := defaults.GetModeConfiguration(aws.DefaultsModeInRegion)
 	if err != nil {
 		return client // there is such a mode
@@ -30,6 +30,9 @@ func buildable(timeout time.Duration) *awshttp.BuildableClient {
 	}).WithTransportOptions(func(t *http.Transport) {
 		if mode.TLSNegotiationTimeout != nil {
 			t.TLSHandshakeTimeout = *mode.TLSNegotiationTimeout
+		}
+		if tuning.Dial != nil {
+			t.DialContext = tuning.Dial
 		}
 	})
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"net"
 	"strings"
 	"time"
 
@@ -38,6 +39,8 @@ type Tuning struct {
 	FileAge time.Duration
 	// Clock is the clock of the rate limiters; the real one.
 	Clock clock.Clock
+	// Dial connects to the cloud, in the place of the dialer of the SDK.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 func (t Tuning) withDefaults() Tuning {

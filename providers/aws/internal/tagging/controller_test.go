@@ -31,7 +31,7 @@ import (
 
 const (
 	subnetCIDR = "10.0.0.0/16"
-	patience   = 20 * time.Second
+	patience   = 5 * time.Minute
 )
 
 // fixture is a controller between a simulated region and an API server's cache.

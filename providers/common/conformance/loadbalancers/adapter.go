@@ -48,11 +48,11 @@ type Adapter struct {
 	Without Capabilities
 	// Budget limits the number of cloud calls.
 	Budget Budget
-	// Timeout, Patience and Serial are as in nodes.Adapter. Timeout is for the
+	// Timeout, Patience and How are as in nodes.Adapter. Timeout is for the
 	// longest of the calls that create, change or delete a load balancer.
 	Timeout  time.Duration
 	Patience time.Duration
-	Serial   bool
+	How
 	// FaultPoints limits at how many calls of an operation each kind of fault is
 	// injected, spread over all of them. 0 is every call.
 	FaultPoints int
@@ -62,6 +62,9 @@ type Adapter struct {
 
 	explorers *harness.Explorers
 }
+
+// How is how the cases of a suite run.
+type How = harness.How
 
 // Capabilities are the parts of the suite that not every cloud has. What is set in
 // Adapter.Without is left out. A Service that requires it must then be rejected,
@@ -180,7 +183,7 @@ func Run(t *testing.T, adapter Adapter) {
 	if err != nil {
 		t.Fatalf("loadbalancers.Adapter: Only: %v", err)
 	}
-	chosen.Run(t, adapter, adapter.Serial)
+	chosen.Run(t, adapter, adapter.How)
 }
 
 // suite returns all cases about load balancers.

@@ -38,6 +38,7 @@ func (b build) adapter() Adapter {
 		Budget:      Budget{Services: 30, Create: 9, Resync: 2},
 		Timeout:     b.timeout,
 		Patience:    b.patience,
+		How:         How{InMemory: true},
 	}
 	if b.sparse {
 		adapter.Protocols = nil

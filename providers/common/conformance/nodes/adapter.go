@@ -44,10 +44,12 @@ type Adapter struct {
 	// feed ended, the backoff after a failed query. A failure lasts twice as long.
 	// The default is 10 s.
 	MaxStaleness time.Duration
-	// Serial runs one case after the other, for a test cloud that cannot exist
-	// several times in a process.
-	Serial bool
+	// How is how the cases run.
+	How
 }
+
+// How is how the cases of a suite run.
+type How = harness.How
 
 // Capabilities are the parts of the suite that not every cloud has. Set in
 // Adapter.Without, they leave out the cases that need them.
@@ -100,7 +102,7 @@ func Run(t *testing.T, adapter Adapter) {
 	if err != nil {
 		t.Fatalf("nodes.Adapter: %v", err)
 	}
-	suite().Run(t, adapter, adapter.Serial)
+	suite().Run(t, adapter, adapter.How)
 }
 
 // suite returns all cases about nodes.

@@ -42,6 +42,7 @@ func (b build) adapter() Adapter {
 		Timeout:      b.timeout,
 		Patience:     b.patience,
 		MaxStaleness: b.maxStaleness,
+		How:          How{InMemory: true},
 	}
 }
 

@@ -23,15 +23,18 @@ type Adapter struct {
 	Without Capabilities
 	// Budget limits the number of cloud calls.
 	Budget Budget
-	// Timeout, Patience and Serial are as in nodes.Adapter, FaultPoints as in
+	// Timeout, Patience and How are as in nodes.Adapter, FaultPoints as in
 	// loadbalancers.Adapter.
-	Timeout     time.Duration
-	Patience    time.Duration
-	Serial      bool
+	Timeout  time.Duration
+	Patience time.Duration
+	How
 	FaultPoints int
 
 	explorers *harness.Explorers
 }
+
+// How is how the cases of a suite run.
+type How = harness.How
 
 // Capabilities are the parts of the suite that not every cloud has. What is set in
 // Adapter.Without is left out.
@@ -92,7 +95,7 @@ func Run(t *testing.T, adapter Adapter) {
 	if err != nil {
 		t.Fatalf("routes.Adapter: %v", err)
 	}
-	suite().Run(t, adapter, adapter.Serial)
+	suite().Run(t, adapter, adapter.How)
 }
 
 // suite returns all cases about routes.

@@ -27,6 +27,7 @@ func (b build) adapter() Adapter {
 		Budget:   Budget{Routes: 20, List: 1, Create: 1},
 		Timeout:  b.timeout,
 		Patience: b.patience,
+		How:      How{InMemory: true},
 	}
 }
 

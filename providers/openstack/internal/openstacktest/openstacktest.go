@@ -16,8 +16,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
-// Timeout bounds every wait of a test.
-const Timeout = 30 * time.Second
+// Timeout bounds every wait of a test, on a slow and busy machine, too.
+const Timeout = 5 * time.Minute
 
 // Cloud is a simulated cloud.
 type Cloud struct{ *openstack.Cloud }

@@ -217,7 +217,7 @@ func waitSynced(t *testing.T, i *Inventory) {
 }
 
 // patience is how long a test waits for something that must happen.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // eventually waits until check has no complaint.
 func eventually(t *testing.T, check func() string) {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // testTimeout bounds every wait of these tests; none of them waits that long.
-const testTimeout = 30 * time.Second
+const testTimeout = 5 * time.Minute
 
 // testCertificate looks like a certificate and is none.
 const testCertificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 )
 
 // Case is one statement about a provider. A is the adapter that decides whether
@@ -22,8 +23,18 @@ type Suite[A, F any] struct {
 	NewFixture func(t testing.TB, adapter A) F
 }
 
+// How is how the cases of a suite run.
+type How struct {
+	// Serial runs one case after the other, for a test cloud that cannot exist
+	// several times in a process.
+	Serial bool
+	// InMemory runs each case in simulated time, for a test cloud and a provider
+	// that are connected by pipes: waiting for a socket, no time would pass.
+	InMemory bool
+}
+
 // Run runs the cases as subtests of t.
-func (s Suite[A, F]) Run(t *testing.T, adapter A, serial bool) {
+func (s Suite[A, F]) Run(t *testing.T, adapter A, how How) {
 	t.Helper()
 	for _, c := range s.Cases {
 		if c.LeftOut != nil && c.LeftOut(adapter) {
@@ -32,10 +43,18 @@ func (s Suite[A, F]) Run(t *testing.T, adapter A, serial bool) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
-			if !serial {
+			if !how.Serial {
 				t.Parallel()
 			}
-			c.Run(s.NewFixture(t, adapter))
+			run := func(t *testing.T) {
+				t.Helper()
+				c.Run(s.NewFixture(t, adapter))
+			}
+			if how.InMemory {
+				synctest.Test(t, run)
+			} else {
+				run(t)
+			}
 		})
 	}
 }
