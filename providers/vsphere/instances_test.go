@@ -411,6 +411,7 @@ func TestTwoVCenters(t *testing.T) {
 				sim.VCenterSpec{Name: "east", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "node-e", NICs: []sim.NIC{{IPs: []string{"10.0.0.1"}}}}}}}},
 				sim.VCenterSpec{Name: "west", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "node-w", NICs: []sim.NIC{{IPs: []string{"10.0.0.2"}}}}}}}},
 			)
+			b.cloud = connectTo(t, b.text, kubetest.NewClientset(), hasty()) // a feed that hangs is to be noticed
 			east := kubetest.Node("node-e", kubetest.ProviderID(id(b.fleet.VM("node-e"))), old)
 			west := kubetest.Node("node-w", kubetest.ProviderID(id(b.fleet.VM("node-w"))), old)
 			gone := kubetest.Node("node-x", kubetest.ProviderID("vsphere://00000000-0000-4000-8000-000000000001"), old)

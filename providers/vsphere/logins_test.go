@@ -62,7 +62,7 @@ func TestVCentersDoNotLockTheAccount(t *testing.T) {
 // logins by a Lease, which has neither the password nor the user.
 func TestRestartsDoNotLockTheAccount(t *testing.T) {
 	t.Parallel()
-	a := newAdapter(t).(*adapter)
+	a := &adapter{vcenter: startVCenter(t, one())}
 	client := kubetest.NewClientset()
 	text := fmt.Sprintf("[Global]\nuser = %q\npassword = wr0ng\n%s", a.vcenter.User(), section("vc", a.vcenter))
 	for range 4 {
