@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -32,11 +36,14 @@ func TestConfigCommands(t *testing.T) {
 		file    string
 		err     string
 	}{
-		"explain":        {reason: "every key with its source", command: "explain", file: good},
-		"validate":       {reason: "the chosen provider", command: "validate", file: good},
-		"validate-typo":  {reason: "a warning at start is an error here", command: "validate", file: good + "[Old]\n[Plaze]\n", err: "is not valid for provider plain"},
-		"validate-wrong": {reason: "all problems", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -1\n", err: "is not valid for provider plain"},
-		"explain-broken": {reason: "nothing to explain", command: "explain", file: "[Global\n", err: "as gcfg"},
+		"explain":         {reason: "every key with its source", command: "explain", file: good},
+		"validate":        {reason: "the chosen provider", command: "validate", file: good},
+		"validate-typo":   {reason: "a warning at start is an error here", command: "validate", file: good + "[Old]\n[Plaze]\n", err: "is not valid for provider plain"},
+		"validate-wrong":  {reason: "all problems", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -1\n", err: "is not valid for provider plain"},
+		"connect":         {reason: "what the cloud-config leads to; typos are warnings", command: "validate --connect", file: good + "[Plaze]\n"},
+		"connect-refused": {reason: "the cloud refuses it", command: "validate --connect", file: strings.Replace(good, "Ulm", "Rome", 1), err: "is not proven: wrong password"},
+		"connect-wrong":   {reason: "nothing is proven that is not valid", command: "validate --connect", file: good + "city = Atlantis\n", err: "is not valid for provider plain"},
+		"explain-broken":  {reason: "nothing to explain", command: "explain", file: "[Global\n", err: "as gcfg"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +53,7 @@ func TestConfigCommands(t *testing.T) {
 			var out, problems bytes.Buffer
 			cmd.SetOut(&out)
 			cmd.SetErr(&problems)
-			cmd.SetArgs([]string{tc.command, "--cloud-config=" + path})
+			cmd.SetArgs(append(strings.Fields(tc.command), "--cloud-config="+path))
 			wantError(t, tc.err, cmd.ExecuteContext(t.Context()))
 			if strings.Contains(out.String()+problems.String(), "s3cr3t") {
 				t.Errorf("%s: the password is shown", tc.reason)
@@ -54,6 +61,35 @@ func TestConfigCommands(t *testing.T) {
 			out.WriteString("--- problems\n")
 			out.Write(problems.Bytes())
 			wantGolden(t, name+".golden", &out, path)
+		})
+	}
+}
+
+// FW-CONFIG-14: the Nodes of a cluster are looked up with its kubeconfig.
+func TestConnectWithNodes(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/api/v1/nodes" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = io.WriteString(w, `{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "node-1"}}]}`)
+	}))
+	defer api.Close()
+	kubeconfig := configFile(t, fmt.Sprintf(`{"clusters": [{"name": "c", "cluster": {"server": %q}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}], "current-context": "c"}`, api.URL))
+	for name, tc := range map[string]struct{ kubeconfig, printed, err string }{
+		"Nodes":   {kubeconfig, "nodes     0 found, 1 missing: node-1\n", ""},
+		"Missing": {kubeconfig + "-missing", "", "read --kubeconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := newConfigCommand(testProviders())
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			var out bytes.Buffer
+			cmd.SetOut(&out)
+			cmd.SetArgs([]string{"validate", "--connect", "--kubeconfig=" + tc.kubeconfig, "--cloud-config=" + configFile(t, "[Global]\nprovider = plain\n")})
+			wantError(t, tc.err, cmd.ExecuteContext(t.Context()))
+			if !strings.Contains(out.String(), tc.printed) {
+				t.Errorf("printed %q, want %q", &out, tc.printed)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"io"
@@ -14,6 +15,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
@@ -89,7 +91,26 @@ func describe(name string) provider.Descriptor {
 
 			return r.Explain(cfg)
 		},
+		Prove: func(_ context.Context, candidate provider.Candidate) (provider.Proof, error) {
+			proof := provider.Proof{Identity: "user plain", Scope: "city " + cityOf(candidate.File)}
+			if cityOf(candidate.File) == "Rome" {
+				return proof, apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
+			}
+			for _, node := range candidate.Nodes {
+				proof.Nodes.Missing = append(proof.Nodes.Missing, node.Name)
+			}
+
+			return proof, nil
+		},
 	}
+}
+
+// cityOf is the city of a file.
+func cityOf(file *config.File) string {
+	cfg := &plainConfig{}
+	config.NewResolver(file, config.Schema{}).Decode(plainName, cfg)
+
+	return cfg.Place.City
 }
 
 func testProviders() []provider.Descriptor {

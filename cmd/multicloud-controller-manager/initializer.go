@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,11 +24,11 @@ type starter struct {
 	options   *options.CloudControllerManagerOptions
 	providers []provider.Descriptor
 	life      *lifetime
+	leading   leading
 
 	// Set by choose.
 	flag     config.Flag
-	file     *config.File
-	problems config.Problems
+	chosen   choice
 	noRoutes bool
 }
 
@@ -43,9 +44,9 @@ func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	s.file, s.problems = chosen.file, chosen.problems
+	s.chosen = chosen
 	applyControllers(s.options, chosen.settings.Controllers, cmd.Flags().Changed, func(key string) bool {
-		return s.file != nil && s.file.Has(config.Name{Section: "Controllers", Key: key})
+		return chosen.file != nil && chosen.file.Has(config.Name{Section: "Controllers", Key: key})
 	})
 	s.noRoutes = routesOff(s.options, cmd.Flags())
 	if err := errors.Join(checkConcurrency(s.options), checkLeaderElection(s.options.Generic.LeaderElection)); err != nil {
@@ -75,26 +76,40 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 	}
 	klog.InfoS("Cloud provider chosen", "provider", shared.CloudProvider.Name, "cloudConfig", shared.CloudProvider.CloudConfigFile)
 	recorder := metrics.New(shared.CloudProvider.Name)
-	recorder.ConfigInvalid(false) // there may be no file to watch
-	if s.file != nil {
-		go watchConfig(s.life, s.file, recorder, func(path string) error {
-			_, err := choose(s.providers, path, s.flag)
-
-			return err
-		})
+	recorder.ConfigFile(metrics.ConfigOK) // there may be no file to watch
+	if s.chosen.file != nil {
+		go s.newWatcher(completed, cloud, recorder).run()
 	}
 
 	return cloud
 }
 
+// newWatcher watches the cloud-config that is in use.
+func (s *starter) newWatcher(completed *ccmconfig.CompletedConfig, cloud cloudprovider.Interface, recorder *metrics.Recorder) *watcher {
+	return &watcher{
+		life: s.life, recorder: recorder, inUse: s.chosen,
+		choose: func(path string) (choice, error) { return choose(s.providers, path, s.flag) },
+		leads:  s.leading.Load,
+		prove: func(ctx context.Context, changed choice) (provider.Proof, error) {
+			return prove(ctx, changed, completed.ClientBuilder)
+		},
+		takes: func(ctx context.Context, file *config.File, proof provider.Proof) bool {
+			rotator, ok := cloud.(provider.Rotator)
+
+			return ok && rotator.Takes(ctx, file, proof)
+		},
+		warn: podWarner(completed.EventRecorder),
+	}
+}
+
 // makeCloud calls the factory with exactly the content that was checked.
 func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) {
-	if s.file != nil {
+	if s.chosen.file != nil {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("read cloud-config again: %w", err)
 		}
-		if !s.file.Same(data) {
+		if !s.chosen.file.Same(data) {
 			return nil, fmt.Errorf("cloud-config %s changed while starting, start again", path)
 		}
 	}
@@ -108,7 +123,7 @@ func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) 
 
 // report logs the problems that choose found before logging was configured.
 func (s *starter) report() {
-	for _, problem := range s.problems {
+	for _, problem := range s.chosen.problems {
 		if problem.Severity == config.Note {
 			klog.InfoS("Cloud-config note", "at", problem.Position.String(), "note", problem.Message)
 

@@ -144,8 +144,8 @@ func TestStarterChoose(t *testing.T) {
 	if !s.noRoutes || s.options.KubeCloudShared.ConfigureCloudRoutes {
 		t.Error("routes are on")
 	}
-	if s.file == nil || s.file.Path != path {
-		t.Errorf("the file of the choice is %v", s.file)
+	if s.chosen.file == nil || s.chosen.file.Path != path {
+		t.Errorf("the file of the choice is %v", s.chosen.file)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestMakeCloud(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			made, err := (&starter{file: file}).makeCloud(tc.provider, path)
+			made, err := (&starter{chosen: choice{file: file}}).makeCloud(tc.provider, path)
 			wantError(t, tc.err, err)
 			if tc.err != "" {
 				return

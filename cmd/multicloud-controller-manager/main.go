@@ -30,7 +30,7 @@ cloud-config selects the provider. --cloud-provider is kept for compatibility;
 if set, it must name the same provider.
 
   ` + commandName + ` --cloud-config FILE           run the controllers
-  ` + commandName + ` config validate|explain       inspect a cloud-config, offline
+  ` + commandName + ` config validate|explain       inspect a cloud-config
   ` + commandName + ` providers                     list the providers in this binary`
 )
 
@@ -68,11 +68,12 @@ func newCommand(providers []provider.Descriptor, life *lifetime) (*cobra.Command
 	setDefaults(opts)
 
 	start := &starter{options: opts, providers: providers, life: life}
-	cmd := app.NewCloudControllerManagerCommand(opts, start.initCloud, controllers(providers),
+	cmd := app.NewCloudControllerManagerCommand(opts, start.initCloud, start.leading.observe(controllers(providers)),
 		names.CCMControllerAliases(), providerFlags(providers), life.done())
 	cmd.Use = commandName
 	cmd.Long = description
 	cmd.PreRunE = start.choose
+	cmd.SetContext(life.ctx)
 	addSubcommands(cmd, newConfigCommand(providers), newProvidersCommand(providers))
 
 	return cmd, nil

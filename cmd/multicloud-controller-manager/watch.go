@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"math/rand/v2"
 	"os"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -9,38 +12,144 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
-// watchPeriod is how often the cloud-config is read. Reading the file
-// works for every way of mounting it, where file events do not.
-const watchPeriod = 2 * time.Second
+const (
+	// watchPeriod is how often the cloud-config is read. Reading the file works for every way
+	// of mounting it, where file events do not.
+	watchPeriod = 2 * time.Second
+	// standbyJitter is the longest time after which a standby restarts with a changed file,
+	// so that standbys do not restart at once.
+	standbyJitter = 10 * time.Second
+)
 
-// watchConfig ends the process when the cloud-config has changed to valid
-// content: the process starts again with it, even for another provider.
-// Invalid content is reported once, and the process keeps running.
-func watchConfig(life *lifetime, inUse *config.File, recorder *metrics.Recorder, check func(path string) error) {
-	var reported string
-	wait.Until(func() {
-		data, err := os.ReadFile(inUse.Path)
-		if err == nil && inUse.Same(data) {
-			reported = ""
-			recorder.ConfigInvalid(false)
+// watcher makes a changed cloud-config take effect: the provider replaces its credentials, or the
+// process ends and starts again with the file, even for another provider. The leader proves the
+// file before. With one that cannot be used the process keeps running.
+type watcher struct {
+	life     *lifetime
+	recorder *metrics.Recorder
+	inUse    choice
+	// choose checks the file offline.
+	choose func(path string) (choice, error)
+	// leads reports whether this process leads: no other one logs in to the cloud.
+	leads func() bool
+	// prove proves a file, takes reports whether the running cloud replaces its credentials
+	// with those of the file, and warn tells users that the cloud has refused it.
+	prove func(context.Context, choice) (provider.Proof, error)
+	takes func(context.Context, *config.File, provider.Proof) bool
+	warn  func(refusal error)
 
-			return
-		}
-		if err == nil {
-			err = check(inUse.Path)
-		}
-		if err == nil {
-			klog.InfoS("Cloud-config changed, stopping so that it takes effect", "cloudConfig", inUse.Path)
-			life.stop()
+	// changed is the valid file that is not in use, nil if there is none.
+	changed *changedFile
+	// reported is the last problem in the log.
+	reported string
+}
 
-			return
-		}
-		recorder.ConfigInvalid(true)
-		if reported != err.Error() {
-			reported = err.Error()
-			klog.ErrorS(err, "Cloud-config changed but cannot be used, keeping the one in use", "cloudConfig", inUse.Path)
-		}
-	}, watchPeriod, life.done())
+// changedFile is a valid file that is not in use.
+type changedFile struct {
+	file    *config.File
+	next    time.Time // when something is done about it
+	backoff wait.Backoff
+	refused bool
+}
+
+// run watches the file until the process ends.
+func (w *watcher) run() { wait.UntilWithContext(w.life.ctx, w.check, watchPeriod) }
+
+// check reads the file once.
+func (w *watcher) check(ctx context.Context) {
+	path := w.inUse.file.Path
+	data, err := os.ReadFile(path)
+	if err == nil && w.inUse.file.Same(data) {
+		w.changed = nil
+		w.report(metrics.ConfigOK, nil)
+
+		return
+	}
+	if err == nil && w.changed != nil && w.changed.file.Same(data) && (w.changed.refused || time.Now().Before(w.changed.next)) {
+		return
+	}
+	var chosen choice
+	if err == nil {
+		chosen, err = w.choose(path)
+	}
+	switch {
+	case err != nil:
+		w.changed = nil
+		w.report(metrics.ConfigInvalid, err)
+	case !chosen.file.Same(data): // it is being changed
+	case w.changed == nil || !w.changed.file.Same(data):
+		w.begin(ctx, chosen)
+	default:
+		w.apply(ctx, chosen)
+	}
+}
+
+// begin applies a new file: the leader does so at once, and a standby at another time than others.
+func (w *watcher) begin(ctx context.Context, chosen choice) {
+	w.changed = &changedFile{
+		file: chosen.file, backoff: wait.Backoff{Duration: 5 * time.Second, Factor: 2, Jitter: 0.1, Steps: 7, Cap: 5 * time.Minute},
+	}
+	w.report(metrics.ConfigOK, nil)
+	if w.leads() {
+		w.apply(ctx, chosen)
+
+		return
+	}
+	w.changed.next = time.Now().Add(rand.N(standbyJitter))
+}
+
+// apply makes a valid file take effect, which a leader proves before.
+func (w *watcher) apply(ctx context.Context, chosen choice) {
+	if !w.leads() {
+		w.restart()
+
+		return
+	}
+	proof, err := w.prove(ctx, chosen)
+	switch {
+	case ctx.Err() != nil:
+	case provider.Unanswered(err):
+		w.changed.next = time.Now().Add(w.changed.backoff.Step())
+		w.report(metrics.ConfigUnproven, err)
+	case err != nil:
+		w.changed.refused = true
+		w.report(metrics.ConfigRefused, err)
+		w.warn(err)
+	case !isContent(chosen.file): // another one is to be proven
+	case reflect.DeepEqual(w.inUse.settings, chosen.settings) && w.takes(ctx, chosen.file, proof):
+		klog.InfoS("Cloud-config changed, its credentials replace those in use", "cloudConfig", chosen.file.Path, "identity", proof.Identity)
+		w.inUse, w.changed = chosen, nil
+		w.report(metrics.ConfigOK, nil)
+	default:
+		w.restart()
+	}
+}
+
+// restart ends the process, which then starts again with the file.
+func (w *watcher) restart() {
+	klog.InfoS("Cloud-config changed, stopping so that it takes effect", "cloudConfig", w.inUse.file.Path)
+	w.life.stop()
+}
+
+// isContent reports whether a file still has the content that was parsed.
+func isContent(file *config.File) bool {
+	data, err := os.ReadFile(file.Path)
+
+	return err == nil && file.Same(data)
+}
+
+// report sets the metric, and logs a problem unless the last one was the same.
+func (w *watcher) report(problem metrics.ConfigProblem, err error) {
+	w.recorder.ConfigFile(problem)
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	isNew := text != w.reported
+	if w.reported = text; isNew && err != nil {
+		klog.ErrorS(err, "Cloud-config changed but cannot be used, keeping the one in use", "cloudConfig", w.inUse.file.Path, "problem", problem)
+	}
 }

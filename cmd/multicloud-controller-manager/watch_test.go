@@ -9,16 +9,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	kmetrics "k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
 
 // watched is a cloud-config that is watched in a synctest bubble.
@@ -27,32 +32,79 @@ type watched struct {
 	life     *lifetime
 	registry kmetrics.KubeRegistry
 	log      bytes.Buffer
+
+	leads atomic.Bool
+	// mu guards what follows.
+	mu       sync.Mutex
+	proofs   []string // the cities that were proven
+	warnings []string
+	taken    int
+	down     bool // the cloud does not respond
 }
 
 const (
 	goodText    = "[Place]\ncity = Ulm\n"
 	changedText = "[Place]\ncity = Bonn\n"
+	secretText  = "[Place]\ncity = Ulm\npassword = new\n"
+	tunedText   = secretText + "[Controllers]\nkube-api-qps = 7\n"
+	refusedText = "[Place]\ncity = Rome\n"
 	wrongText   = "[Place]\ncity = Atlantis\n"
 )
 
-func watch(t *testing.T) *watched {
+func watch(t *testing.T, leads bool) *watched {
 	t.Helper()
 	w := &watched{path: filepath.Join(t.TempDir(), "cloud.conf"), life: &lifetime{}, registry: kmetrics.NewKubeRegistry()}
 	w.life.ctx, w.life.stop = context.WithCancel(t.Context())
+	w.leads.Store(leads)
 	replace(t, w.path, goodText)
-	inUse, err := config.Read(w.path)
+	choose := func(path string) (choice, error) {
+		return choose(testProviders(), path, config.Flag{Value: plainName, Set: true})
+	}
+	inUse, err := choose(w.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.captureLog(t)
-	recorder := metrics.NewSet(w.registry, clock.RealClock{}).Recorder(plainName)
-	go watchConfig(w.life, inUse, recorder, func(path string) error {
-		_, err := choose(testProviders(), path, config.Flag{Value: plainName, Set: true})
-
-		return err
-	})
+	watcher := &watcher{
+		life: w.life, recorder: metrics.NewSet(w.registry, clock.RealClock{}).Recorder(plainName), inUse: inUse,
+		choose: choose, leads: w.leads.Load, prove: w.prove, takes: w.takes,
+		warn: func(refusal error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.warnings = append(w.warnings, refusal.Error())
+		},
+	}
+	go watcher.run()
 
 	return w
+}
+
+// prove is a proof in a cloud that refuses Rome.
+func (w *watched) prove(_ context.Context, chosen choice) (provider.Proof, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	city := cityOf(chosen.file)
+	w.proofs = append(w.proofs, city)
+	switch {
+	case w.down:
+		return provider.Proof{}, apierr.Mark(apierr.ErrUnavailable, errors.New("no response"))
+	case city == "Rome":
+		return provider.Proof{}, apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
+	}
+
+	return provider.Proof{Scope: city}, nil
+}
+
+// takes takes the credentials of the same city.
+func (w *watched) takes(_ context.Context, file *config.File, proof provider.Proof) bool {
+	if cityOf(file) != "Ulm" || proof.Scope != "Ulm" {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken++
+
+	return true
 }
 
 // captureLog redirects the log to a buffer.
@@ -80,89 +132,208 @@ func (w *watched) replace(t *testing.T, text string) {
 	} else {
 		replace(t, w.path, text)
 	}
-	time.Sleep(3 * watchPeriod)
+	time.Sleep(standbyJitter + 2*watchPeriod)
 	synctest.Wait()
 }
 
-func (w *watched) invalid(t *testing.T) float64 {
+// problem is the reason whose series is 1, empty if none is.
+func (w *watched) problem(t *testing.T) string {
 	t.Helper()
 	families, err := w.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+	series, reason := 0, ""
 	for _, family := range families {
-		if family.GetName() == "multicloud_ccm_config_file_invalid" {
-			return family.GetMetric()[0].GetGauge().GetValue()
+		if family.GetName() != "multicloud_ccm_config_file_invalid" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			series++
+			if metric.GetGauge().GetValue() == 1 {
+				reason += metric.GetLabel()[1].GetValue()
+			}
 		}
 	}
-	t.Fatal("there is no metric")
+	if series != 3 {
+		t.Fatalf("there are %d series", series)
+	}
 
-	return 0
+	return reason
 }
 
 func (w *watched) stopped() bool { return errors.Is(w.life.ctx.Err(), context.Canceled) }
 
-// FW-CONFIG-11. The log is the process's, so these tests are not parallel.
-func TestWatchConfig(t *testing.T) {
-	type step struct {
-		text    string
-		invalid float64
-		stopped bool
-	}
-	cases := map[string]struct {
-		reason string
-		steps  []step
-		// logged counts the texts of the log.
-		logged map[string]int
-	}{
-		"Same":    {reason: "rewritten with the same content", steps: []step{{text: goodText}}},
-		"Changed": {reason: "valid content causes a restart", steps: []step{{text: changedText, stopped: true}}, logged: map[string]int{"stopping so that it takes effect": 1}},
+// step changes the file, and is what follows.
+type step struct {
+	text    string
+	problem string
+	stopped bool
+}
+
+type watchCase struct {
+	reason  string
+	standby bool
+	steps   []step
+	proofs  []string
+	// taken is how often the provider took credentials, and warned how many Events there are.
+	taken, warned int
+	// logged counts the texts of the log.
+	logged map[string]int
+}
+
+func watchCases() map[string]watchCase {
+	const kept, stops = "keeping the one in use", "stopping so that it takes effect"
+
+	return map[string]watchCase{
+		"Same": {reason: "rewritten with the same content", steps: []step{{text: goodText}}},
+		"Changed": {
+			reason: "content that is proven causes a restart", steps: []step{{text: changedText, stopped: true}}, proofs: []string{"Bonn"},
+			logged: map[string]int{stops: 1},
+		},
+		"Standby": {
+			reason: "a standby restarts without a login", standby: true, steps: []step{{text: refusedText, stopped: true}},
+			logged: map[string]int{stops: 1},
+		},
+		"StandbyWrong": {reason: "not with invalid content", standby: true, steps: []step{{text: wrongText, problem: "invalid"}}, logged: map[string]int{kept: 1}},
+		"Refused": {
+			reason: "refused content is proven once, and reported once", steps: []step{{text: refusedText, problem: "refused"}, {text: refusedText, problem: "refused"}},
+			proofs: []string{"Rome"}, warned: 1, logged: map[string]int{kept: 1, "wrong password": 1},
+		},
+		"RefusedAndBack": {
+			reason: "the former content is no problem", steps: []step{{text: refusedText, problem: "refused"}, {text: goodText}},
+			proofs: []string{"Rome"}, warned: 1, logged: map[string]int{kept: 1},
+		},
+		"RefusedAndFixed": {
+			reason: "other content is proven", steps: []step{{text: refusedText, problem: "refused"}, {text: changedText, stopped: true}},
+			proofs: []string{"Rome", "Bonn"}, warned: 1, logged: map[string]int{kept: 1, stops: 1},
+		},
+		"Credentials": {
+			reason: "the provider takes credentials without a restart, and can go back", steps: []step{{text: secretText}, {text: secretText}, {text: goodText}},
+			proofs: []string{"Ulm", "Ulm"}, taken: 2, logged: map[string]int{"replace those in use": 2},
+		},
+		"Settings": {
+			reason: "other settings change as well", steps: []step{{text: tunedText, stopped: true}}, proofs: []string{"Ulm"}, logged: map[string]int{stops: 1},
+		},
 		"Wrong": {
 			reason: "invalid content is reported once; the original content is valid again",
-			steps:  []step{{text: wrongText, invalid: 1}, {text: wrongText, invalid: 1}, {text: goodText}},
-			logged: map[string]int{"keeping the one in use": 1, "cloud.conf:2:1": 1},
+			steps:  []step{{text: wrongText, problem: "invalid"}, {text: wrongText, problem: "invalid"}, {text: goodText}},
+			logged: map[string]int{kept: 1, "cloud.conf:2:1": 1},
 		},
 		"WrongAgain": {
 			reason: "content that is fixed and then invalid again is reported again",
-			steps:  []step{{text: wrongText, invalid: 1}, {text: goodText}, {text: wrongText, invalid: 1}},
-			logged: map[string]int{"keeping the one in use": 2},
+			steps:  []step{{text: wrongText, problem: "invalid"}, {text: goodText}, {text: wrongText, problem: "invalid"}},
+			logged: map[string]int{kept: 2},
 		},
 		"WrongOtherwise": {
-			reason: "another cause is reported",
-			steps:  []step{{text: wrongText, invalid: 1}, {text: "[", invalid: 1}},
-			logged: map[string]int{"keeping the one in use": 2},
+			reason: "another cause is reported", steps: []step{{text: wrongText, problem: "invalid"}, {text: "[", problem: "invalid"}},
+			logged: map[string]int{kept: 2},
 		},
 		"Gone": {
 			reason: "a missing file is invalid and does not end the process",
-			steps:  []step{{text: "", invalid: 1}, {text: goodText}},
-			logged: map[string]int{"no such file or directory": 1},
+			steps:  []step{{text: "", problem: "invalid"}, {text: goodText}}, logged: map[string]int{"no such file or directory": 1},
 		},
 		"Fixed": {
-			reason: "any valid content ends the invalid state",
-			steps:  []step{{text: wrongText, invalid: 1}, {text: changedText, invalid: 1, stopped: true}},
-			logged: map[string]int{"keeping the one in use": 1, "stopping so that it takes effect": 1},
+			reason: "content that is proven ends the invalid state", steps: []step{{text: wrongText, problem: "invalid"}, {text: changedText, stopped: true}},
+			proofs: []string{"Bonn"}, logged: map[string]int{kept: 1, stops: 1},
 		},
 	}
-	for name, tc := range cases {
+}
+
+// FW-CONFIG-11, FW-CONFIG-14, FW-CONFIG-15. The log is the process's, so these tests are not parallel.
+func TestWatchConfig(t *testing.T) {
+	for name, tc := range watchCases() {
 		t.Run(name, func(t *testing.T) {
 			defer klog.CaptureState().Restore()
 			synctest.Test(t, func(t *testing.T) {
-				w := watch(t)
+				w := watch(t, !tc.standby)
 				defer w.life.stop()
 				synctest.Wait()
 				for i, s := range tc.steps {
 					w.replace(t, s.text)
-					if invalid := w.invalid(t); invalid != s.invalid || w.stopped() != s.stopped {
-						t.Errorf("%s: step %d: metric is %v, stopped %t; want %+v", tc.reason, i, invalid, w.stopped(), s)
+					if problem := w.problem(t); problem != s.problem || w.stopped() != s.stopped {
+						t.Errorf("%s: step %d: problem %q, stopped %t; want %+v", tc.reason, i, problem, w.stopped(), s)
 					}
 				}
-				klog.Flush()
-				for text, want := range tc.logged {
-					if n := strings.Count(w.log.String(), text); n != want {
-						t.Errorf("%s: %q is %d times in the log, want %d:\n%s", tc.reason, text, n, want, &w.log)
-					}
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if diff := cmp.Diff(tc.proofs, w.proofs); diff != "" || w.taken != tc.taken || len(w.warnings) != tc.warned {
+					t.Errorf("%s: taken %d times, warnings %q, proofs (-want +got):\n%s", tc.reason, w.taken, w.warnings, diff)
 				}
+				w.wantLogged(t, tc.logged)
 			})
 		})
 	}
+}
+
+// wantLogged counts texts in the log.
+func (w *watched) wantLogged(t *testing.T, want map[string]int) {
+	t.Helper()
+	klog.Flush()
+	for text, want := range want {
+		if n := strings.Count(w.log.String(), text); n != want {
+			t.Errorf("%q is %d times in the log, want %d:\n%s", text, n, want, &w.log)
+		}
+	}
+}
+
+// FW-CONFIG-15: as long as the cloud does not respond, a changed file is proven again and again,
+// each time after a longer time, and the process keeps running.
+func TestWatchConfigUnproven(t *testing.T) {
+	defer klog.CaptureState().Restore()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, true)
+		defer w.life.stop()
+		synctest.Wait()
+		w.setDown(true)
+		w.replace(t, changedText)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		// After 5, 10, 20 … 300 s, with up to 10 percent more and the period of the watch.
+		if n := w.setDown(false); n < 14 || n > 20 || w.stopped() || w.problem(t) != "unproven" {
+			t.Errorf("%d proofs in an hour, stopped %t, problem %q", n, w.stopped(), w.problem(t))
+		}
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		if !w.stopped() {
+			t.Error("the cloud responds, and the file has no effect")
+		}
+		w.wantLogged(t, map[string]int{"no response": 1})
+	})
+}
+
+// setDown sets whether the cloud responds, and returns how many proofs there were.
+func (w *watched) setDown(down bool) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = down
+
+	return len(w.proofs)
+}
+
+// FW-CONFIG-14: standbys restart at different times, and one that leads by then proves the file.
+func TestWatchConfigOfStandbys(t *testing.T) {
+	defer klog.CaptureState().Restore()
+	synctest.Test(t, func(t *testing.T) {
+		late := 0
+		for range 20 {
+			w := watch(t, false)
+			synctest.Wait()
+			replace(t, w.path, changedText)
+			time.Sleep(2 * watchPeriod)
+			synctest.Wait()
+			if !w.stopped() {
+				late++
+				w.leads.Store(true)
+			}
+			time.Sleep(standbyJitter)
+			synctest.Wait()
+			if n := w.setDown(false); !w.stopped() || n > 0 != w.leads.Load() {
+				t.Errorf("stopped %t, leads %t, %d proofs", w.stopped(), w.leads.Load(), n)
+			}
+		}
+		if late == 0 || late == 20 {
+			t.Errorf("%d of 20 standbys restarted later than others", late)
+		}
+	})
 }

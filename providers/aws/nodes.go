@@ -7,6 +7,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -23,21 +24,27 @@ type nodeParts struct {
 	source    *source
 }
 
+// newNodeParts creates the parts that serve Nodes.
+func newNodeParts(cfg *Config, id identity, api client.EC2, times tuning, lists *metrics.Snapshot) nodeParts {
+	instances := inventory.New(api, inventory.Config{
+		Cluster: id.Cluster, VPC: id.VPC,
+		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, Timeout: times.Timeout, Clock: times.Clock,
+		Metrics: lists,
+	})
+	zones := vpc.NewZones(api)
+
+	return nodeParts{inventory: instances, zones: zones, source: newSource(sourceConfig{
+		Region: id.Region, VPC: id.VPC,
+		Families: cfg.families, TopologyTypes: cfg.topologyTypes,
+		SelfName: id.NodeName, SelfID: id.InstanceID,
+		Tuning: times,
+	}, api, instances, zones)}
+}
+
 // serveNodes creates the parts that serve Nodes and routes to them.
 func (c *cloud) serveNodes() {
 	id, times, api := c.identity, c.tuning.source.withDefaults(), c.clients.EC2
-	c.inventory = inventory.New(api, inventory.Config{
-		Cluster: id.Cluster, VPC: id.VPC,
-		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, Timeout: times.Timeout, Clock: times.Clock,
-		Metrics: metrics.New(ProviderName).Snapshot("instances"),
-	})
-	c.zones = vpc.NewZones(api)
-	c.source = newSource(sourceConfig{
-		Region: id.Region, VPC: id.VPC,
-		Families: c.config.families, TopologyTypes: c.config.topologyTypes,
-		SelfName: id.NodeName, SelfID: id.InstanceID,
-		Tuning: times,
-	}, api, c.inventory, c.zones)
+	c.nodeParts = newNodeParts(c.config, id, api, times, metrics.New(ProviderName).Snapshot("instances"))
 	options := c.tuning.instances
 	options.Provider, options.DeleteByName = ProviderName, c.config.deleteByName
 	options.EvidenceSince = func() time.Time { return evidenceSince(c.clients.OwnerChanged(), times) }

@@ -48,6 +48,7 @@ func Descriptor() provider.Descriptor {
 		},
 		Decode:    decodeProblems,
 		Explain:   explain,
+		Prove:     prove,
 		Reference: reference(),
 		AddFlags:  flags.AddFlags,
 
@@ -119,27 +120,9 @@ var apiMetrics = metrics.OfProcess(func() *client.Metrics { return client.NewMet
 // newCloudFrom creates the clients, determines the identity, and creates the
 // parts of the provider.
 func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, error) {
-	base, err := client.Load(ctx, client.Options{
-		RoleARN:   string(cfg.Global.RoleARN),
-		SourceARN: cfg.Global.SourceARN,
-		Overrides: cfg.overrides,
-		Metrics:   apiMetrics(),
-		Tuning:    t.client,
-	})
+	clients, id, err := connect(ctx, cfg, client.Options{Metrics: apiMetrics(), Tuning: t.client})
 	if err != nil {
 		return nil, err
-	}
-	region, err := findRegion(ctx, cfg, base.IMDS())
-	if err != nil {
-		return nil, err
-	}
-	clients, err := base.In(ctx, region)
-	if err != nil {
-		return nil, err
-	}
-	id, err := identify(ctx, cfg, base.IMDS(), clients)
-	if err != nil {
-		return nil, errors.Join(err, clients.Close(ctx))
 	}
 	klog.FromContext(ctx).Info("Determined cluster identity",
 		"region", id.Region, "vpc", id.VPC, "cluster", id.Cluster.Name, "instance", id.InstanceID)
@@ -148,6 +131,29 @@ func newCloudFrom(ctx context.Context, cfg *Config, t cloudTuning) (*cloud, erro
 	c.serveServices()
 
 	return c, nil
+}
+
+// connect creates the clients and determines the identity.
+func connect(ctx context.Context, cfg *Config, o client.Options) (*client.Clients, identity, error) {
+	o.RoleARN, o.SourceARN, o.Overrides = string(cfg.Global.RoleARN), cfg.Global.SourceARN, cfg.overrides
+	base, err := client.Load(ctx, o)
+	if err != nil {
+		return nil, identity{}, err
+	}
+	region, err := findRegion(ctx, cfg, base.IMDS())
+	if err != nil {
+		return nil, identity{}, err
+	}
+	clients, err := base.In(ctx, region)
+	if err != nil {
+		return nil, identity{}, err
+	}
+	id, err := identify(ctx, cfg, base.IMDS(), clients)
+	if err != nil {
+		return nil, identity{}, errors.Join(err, clients.Close(ctx))
+	}
+
+	return clients, id, nil
 }
 
 // Initialize starts the background work and returns. With leader migration it

@@ -58,6 +58,7 @@ func Descriptor() provider.Descriptor {
 		},
 		Decode:    decodeProblems,
 		Explain:   explain,
+		Prove:     prove,
 		Reference: fullReference(),
 		AddFlags:  func(fs *pflag.FlagSet) { addFlags(fs, &flags.userAgent) },
 	}
@@ -79,9 +80,11 @@ func fullReference() provider.Reference {
 
 // cloud implements cloudprovider.Interface.
 type cloud struct {
-	client    *client.Client
-	instances *instance.V2
-	logins    *loginStore
+	config      *Config
+	environment environment
+	client      *client.Client
+	instances   *instance.V2
+	logins      *loginStore
 	// routes is nil without a router, loadBalancer if the cloud-config disables it.
 	routes       *routes
 	loadBalancer *loadBalancer
@@ -101,6 +104,7 @@ var (
 	_ cloudprovider.InformerUser = (*cloud)(nil)
 	_ provider.Closer            = (*cloud)(nil)
 	_ provider.NodeRequeuer      = (*cloud)(nil)
+	_ provider.Rotator           = (*cloud)(nil)
 )
 
 // newCloud is the factory. It checks everything that can be known offline and connects
@@ -151,7 +155,7 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &cloud{client: api, logins: logins, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
+	c := &cloud{config: cfg, environment: env, client: api, logins: logins, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
 	c.routes = newRoutes(routesConfig{RouterID: cfg.Route.RouterID, Servers: c.serverOf}, api.Network())
 	t.inventory.Nodes = c.servers
 	t.inventory.Metrics = metrics.New(ProviderName).Snapshot("servers")

@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
@@ -72,8 +74,11 @@ var (
 // credentials. Nothing is connected to yet.
 func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder, w *warnings) ([]*vcenter, []runner, error) {
 	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
-	t.session.Metrics = sessionMetrics()
-	t.session.LoginGuard = session.NewLoginGuard(clock.RealClock{}, login.WithStore(loginStore(builder)))
+	t.session.Metrics = cmp.Or(t.session.Metrics, sessionMetrics())
+	t.recorder = cmp.Or(t.recorder, metrics.New(ProviderName))
+	if t.session.LoginGuard == nil {
+		t.session.LoginGuard = session.NewLoginGuard(clock.RealClock{}, login.WithStore(loginStore(builder)))
+	}
 	var vcenters []*vcenter
 	for _, name := range slices.Sorted(maps.Keys(cfg.VirtualCenter)) {
 		entry := cfg.VirtualCenter[name]
@@ -88,7 +93,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		watch := t.inventory
 		watch.Name, watch.Datacenters = name, entry.Datacenters
 		watch.ZoneCategory, watch.RegionCategory = cfg.Labels.Zone, cfg.Labels.Region
-		snapshot := metrics.New(ProviderName).Snapshot(name)
+		snapshot := t.recorder.Snapshot(name)
 		watch.Corrected = inventoryMetrics().Corrected(name)
 		watch.Observe = func(status inventory.Status) {
 			if status.Connected {
@@ -171,6 +176,9 @@ func (c *credentialSources) get(kept secretSource) (session.Source, error) {
 		c.shared[kept] = directory
 
 		return directory, nil
+	}
+	if c.builder == nil {
+		return nil, apierr.Mark(apierr.ErrInvalid, fmt.Errorf("read Secret %s/%s: no cluster is given", kept.secretNamespace, kept.secretName))
 	}
 	if c.client == nil {
 		client, err := c.builder.Client(clientName)

@@ -61,6 +61,7 @@ func Descriptor() provider.Descriptor {
 		},
 		Decode:    decodeProblems,
 		Explain:   explain,
+		Prove:     prove,
 		Reference: reference(),
 		AddFlags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&flags.nodeLabels, "node-labels", "", "Labels to add to every Node when it is initialized, as key=value,key=value. Existing labels are kept.")
@@ -111,6 +112,8 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 // tuning are the times that tests shorten. The zero value is what production
 // uses.
 type tuning struct {
+	// recorder counts what snapshots and lists do. Default: that of the process.
+	recorder  *metrics.Recorder
 	instances instance.Options
 	session   session.Options
 	inventory inventory.Config

@@ -200,9 +200,25 @@ func (r *Recorder) LoginNotTried(endpoint string, err error) {
 	}
 }
 
-// ConfigInvalid sets whether the cloud-config file is invalid.
-func (r *Recorder) ConfigInvalid(yes bool) {
-	r.set.configInvalid.WithLabelValues(r.provider).Set(truth(yes))
+// ConfigProblem is why a changed cloud-config file is not in use.
+type ConfigProblem string
+
+// The problems of a changed cloud-config file.
+const (
+	ConfigOK ConfigProblem = ""
+	// ConfigInvalid means that it cannot be used, as is known without the cloud.
+	ConfigInvalid ConfigProblem = "invalid"
+	// ConfigRefused means that the cloud has refused it.
+	ConfigRefused ConfigProblem = "refused"
+	// ConfigUnproven means that the cloud has not responded yet.
+	ConfigUnproven ConfigProblem = "unproven"
+)
+
+// ConfigFile sets why the changed cloud-config file is not in use.
+func (r *Recorder) ConfigFile(problem ConfigProblem) {
+	for _, reason := range []ConfigProblem{ConfigInvalid, ConfigRefused, ConfigUnproven} {
+		r.set.configInvalid.WithLabelValues(r.provider, string(reason)).Set(truth(reason == problem))
+	}
 }
 
 // NodeInstanceFound records whether the instance of any Node was found.

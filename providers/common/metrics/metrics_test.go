@@ -207,15 +207,17 @@ func TestEndpoints(t *testing.T) {
 	r.Login("vc2", apierr.ErrUnavailable)
 	r.LoginNotTried("vc2", apierr.ErrUnavailable)
 	r.LoginNotTried("vc3", apierr.ErrDenied)
-	r.ConfigInvalid(true)
+	r.ConfigFile(metrics.ConfigRefused)
 	snapshot := r.Snapshot("vc1")
 	for _, o := range []cache.Outcome{cache.Hit, cache.Hit, cache.Shared, cache.Miss} {
 		snapshot.Observe(o)
 	}
 	b.want(t, `
-# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the changed cloud-config file is invalid, otherwise 0.
+# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the changed cloud-config file is not in use, otherwise 0: it is invalid, the cloud has refused it, or the cloud does not respond, so that it is unproven.
 # TYPE multicloud_ccm_config_file_invalid gauge
-multicloud_ccm_config_file_invalid{provider="vsphere"} 1
+multicloud_ccm_config_file_invalid{provider="vsphere",reason="invalid"} 0
+multicloud_ccm_config_file_invalid{provider="vsphere",reason="refused"} 1
+multicloud_ccm_config_file_invalid{provider="vsphere",reason="unproven"} 0
 # HELP multicloud_ccm_connected [ALPHA] 1 while there is a working connection to the endpoint, otherwise 0.
 # TYPE multicloud_ccm_connected gauge
 multicloud_ccm_connected{endpoint="vc1",provider="vsphere"} 1
@@ -324,7 +326,7 @@ func TestTableIsComplete(t *testing.T) {
 	r.Connected("e", true)
 	r.Sessions("e", 1)
 	r.Login("e", nil)
-	r.ConfigInvalid(false)
+	r.ConfigFile(metrics.ConfigOK)
 	r.NodeInstanceFound(true)
 	r.Snapshot("s").Observe(cache.Hit)
 	r.Step("k", nil)
@@ -360,13 +362,17 @@ func TestTableIsComplete(t *testing.T) {
 // framework serves.
 func TestProcessRegistry(t *testing.T) {
 	t.Parallel()
-	metrics.New("first").ConfigInvalid(false)
-	metrics.New("second").ConfigInvalid(true)
+	metrics.New("first").ConfigFile(metrics.ConfigOK)
+	metrics.New("second").ConfigFile(metrics.ConfigInvalid)
 	text := strings.NewReader(`
-# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the changed cloud-config file is invalid, otherwise 0.
+# HELP multicloud_ccm_config_file_invalid [ALPHA] 1 while the changed cloud-config file is not in use, otherwise 0: it is invalid, the cloud has refused it, or the cloud does not respond, so that it is unproven.
 # TYPE multicloud_ccm_config_file_invalid gauge
-multicloud_ccm_config_file_invalid{provider="first"} 0
-multicloud_ccm_config_file_invalid{provider="second"} 1
+multicloud_ccm_config_file_invalid{provider="first",reason="invalid"} 0
+multicloud_ccm_config_file_invalid{provider="first",reason="refused"} 0
+multicloud_ccm_config_file_invalid{provider="first",reason="unproven"} 0
+multicloud_ccm_config_file_invalid{provider="second",reason="invalid"} 1
+multicloud_ccm_config_file_invalid{provider="second",reason="refused"} 0
+multicloud_ccm_config_file_invalid{provider="second",reason="unproven"} 0
 `)
 	if err := testutil.GatherAndCompare(legacyregistry.DefaultGatherer, text, "multicloud_ccm_config_file_invalid"); err != nil {
 		t.Error(err)
@@ -427,7 +433,7 @@ func TestDiscard(t *testing.T) {
 	r.Login("endpoint", nil)
 	r.Sessions("endpoint", 1)
 	r.Connected("endpoint", true)
-	r.ConfigInvalid(true)
+	r.ConfigFile(metrics.ConfigRefused)
 	r.NodeInstanceFound(true)
 	r.Step("kind", nil)
 	r.Snapshot("source").Refreshed(time.Now())

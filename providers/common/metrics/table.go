@@ -82,8 +82,9 @@ var (
 	}
 	configInvalid = Metric{
 		"multicloud_ccm_config_file_invalid", Gauge,
-		[]string{"provider"},
-		"1 while the changed cloud-config file is invalid, otherwise 0.",
+		[]string{"provider", "reason"},
+		"1 while the changed cloud-config file is not in use, otherwise 0: it is invalid, the cloud has refused it, or the cloud " +
+			"does not respond, so that it is unproven.",
 	}
 	nodeInstanceFound = Metric{
 		"multicloud_ccm_node_instance_found", Gauge,

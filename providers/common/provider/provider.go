@@ -30,6 +30,11 @@ type Descriptor struct {
 	// Explain lists the effective settings of a file that Decode found without
 	// errors.
 	Explain func(file *config.File) []config.Setting
+	// Prove logs in with a cloud-config, and finds in the cloud what it names and the
+	// instances of the Nodes. It changes nothing, ends its sessions, and shares the limits
+	// of refused logins with the cloud that runs in this process. The error is what the
+	// cloud refused, unless it is [Unanswered].
+	Prove func(ctx context.Context, candidate Candidate) (Proof, error)
 
 	// AddFlags adds the provider's own command-line flags. Nil means none.
 	AddFlags func(flags *pflag.FlagSet)

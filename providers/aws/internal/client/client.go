@@ -61,9 +61,20 @@ type Clients struct {
 	ELB    ELB
 	ELBV2  ELBV2
 
+	sts    *sts.Client
 	http   *http.Client
 	owner  *owner
 	writes *drain.Writes
+}
+
+// Caller returns the ARN of the identity that the credentials are of. It needs no permission.
+func (c *Clients) Caller(ctx context.Context) (string, error) {
+	out, err := c.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return "", fmt.Errorf("get the identity of the caller: %w", err)
+	}
+
+	return aws.ToString(out.Arn), nil
 }
 
 // OwnerChanged returns when the credentials last changed to those of a possibly
@@ -161,6 +172,7 @@ func (b *Base) In(ctx context.Context, region string) (*Clients, error) {
 				o.EndpointResolverV2 = r
 			}
 		}),
+		sts:    b.newSTS(cfg, newLimiters(ServiceSTS, b.options.Tuning)),
 		http:   b.http,
 		owner:  owner,
 		writes: writes,

@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -51,6 +52,18 @@ func (c Credentials) isApplicationCredential() bool {
 // isToken reports whether the credentials are a token.
 func (c Credentials) isToken() bool {
 	return !c.isPassword() && !c.isApplicationCredential() && c.Token != ""
+}
+
+// String names who logs in, without secrets.
+func (c Credentials) String() string {
+	switch {
+	case c.isApplicationCredential():
+		return "application credential " + cmp.Or(c.ApplicationCredentialID, c.ApplicationCredentialName)
+	case c.isToken():
+		return "a token"
+	}
+
+	return fmt.Sprintf("user %q", cmp.Or(c.UserID, c.Username))
 }
 
 // isScoped reports whether a login requests a scope.

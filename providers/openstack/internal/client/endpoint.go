@@ -78,8 +78,12 @@ func (c catalog) find(service Service) (*url.URL, error) {
 	}
 }
 
+// ErrNoEndpoint means that the catalog has no endpoint of a service. It is an ErrUnavailable:
+// the catalog of a later login may have one.
+var ErrNoEndpoint = apierr.Mark(apierr.ErrUnavailable, errors.New("no endpoint"))
+
 func missing(format string, args ...any) error {
-	return apierr.Mark(apierr.ErrUnavailable, fmt.Errorf(format, args...))
+	return apierr.Mark(ErrNoEndpoint, fmt.Errorf(format, args...))
 }
 
 // parseEndpoint returns the URL of a catalog in one form.

@@ -101,6 +101,15 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 // Name returns the name of the vCenter in the cloud-config.
 func (s *Session) Name() string { return s.endpoint.name() }
 
+// Account names who is logged in, empty if none is.
+func (s *Session) Account() string {
+	if c := s.current(apiSOAP); c != nil {
+		return c.credentials.String()
+	}
+
+	return ""
+}
+
 // SOAP runs fn with a client that is logged in. If the session has ended meanwhile
 // it logs in again and runs fn once more, from its beginning: what fn made in the
 // old session (filters, views) has ended with it. fn may run for long; each

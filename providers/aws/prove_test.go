@@ -1,0 +1,110 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider/providertest"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// AWS-AUTH-9: a proof finds the VPC, the cluster and the instances, or reports what AWS has
+// refused.
+func TestProve(t *testing.T) {
+	t.Parallel()
+	const arn = "arn:aws:iam::123456789012:user/cluster"
+	all := []string{"node-1", "node-2", "node-gone"}
+	cases := map[string]struct {
+		proof providertest.Proof
+		// change is what the text has instead of a part of it.
+		change [2]string
+		fault  func(*region)
+	}{
+		"Right": {proof: providertest.Proof{
+			Reason: "an instance is missing, which is no error", Identity: arn, Scope: "cluster demo", Found: 2, Missing: []string{"node-gone"},
+		}},
+		"WrongKeys": {
+			proof: providertest.Proof{Reason: "EC2 refuses them", Err: "find VPC"},
+			fault: func(r *region) { r.RequireRole("arn:aws:iam::123456789012:role/ccm") },
+		},
+		"WrongRegion": {
+			proof:  providertest.Proof{Reason: "EC2 refuses requests for it", Err: "Credential should be scoped to a valid region"},
+			change: [2]string{"Region = us-west-2", "Region = eu-west-1"},
+		},
+		"WrongVPC": {
+			proof:  providertest.Proof{Reason: "the region does not have it", Err: "find VPC vpc-1: EC2 has no subnet of it in this region"},
+			change: [2]string{"VPC = vpc-", "VPC = vpc-1 # "},
+		},
+		"WrongCluster": {
+			proof:  providertest.Proof{Reason: "all Nodes are of another cluster", Found: 2, Missing: []string{"node-gone"}, Err: "belongs to another cluster"},
+			change: [2]string{"KubernetesClusterID = demo", "KubernetesClusterID = other"},
+		},
+		"NoSubnets": {
+			proof: providertest.Proof{Reason: "the permission to list subnets is missing", Found: 2, Missing: []string{"node-gone"}},
+			fault: func(r *region) { r.Interceptor().Inject("DescribeSubnets", simserver.Always(), sim.Denied()) },
+		},
+		"NoCaller": {
+			proof: providertest.Proof{Reason: "there is no endpoint of STS", Identity: "not known", Found: 2, Missing: []string{"node-gone"}},
+			fault: func(r *region) { r.Interceptor().Inject("GetCallerIdentity", simserver.Always(), simserver.Drop()) },
+		},
+		"Down": {
+			proof: providertest.Proof{Reason: "no response", Err: "find VPC", Unanswered: true},
+			fault: func(r *region) { r.Server().Down() },
+		},
+		"InstancesFail": {
+			proof: providertest.Proof{Reason: "EC2 does not return instances", Err: "look up node", Unanswered: true, Unknown: all},
+			fault: func(r *region) {
+				r.Interceptor().Inject("DescribeInstances", simserver.Always(), simserver.Status(503))
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			var nodes []*v1.Node
+			for i := range 2 {
+				nodes = append(nodes, kubetest.Node(fmt.Sprintf("node-%d", i+1), kubetest.ProviderID("aws:///us-west-2a/"+r.seed.AddNode(sim.InstanceSpec{}))))
+			}
+			nodes = append(nodes, kubetest.Node("node-gone", kubetest.ProviderID("aws:///us-west-2a/i-00000000000000bad"), kubetest.NotReady()))
+			p := tc.proof
+			p.Text = fmt.Sprintf("[Global]\nRegion = %s\nVPC = %s\nKubernetesClusterID = %s\n%s", r.Region(), r.seed.VPC, demo, serviceOverrides(r.Cloud))
+			if tc.change[0] != "" {
+				p.Text = strings.ReplaceAll(p.Text, tc.change[0], tc.change[1])
+			}
+			p.Nodes = nodes
+			p.Prove = func(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
+				return proveWith(ctx, candidate, cloudTuning{client: impatient})
+			}
+			p.Changes = func() []string { return slices.Sorted(maps.Keys(r.Writes())) }
+			if tc.fault != nil {
+				tc.fault(r)
+			}
+			p.Check(t)
+		})
+	}
+}
+
+// Without a VPC and a cluster in the file, those of the own instance are proven.
+func TestProveOwnInstance(t *testing.T) {
+	t.Parallel()
+	cloud, _, self := startCloud(t)
+	p := providertest.Proof{
+		Reason: "a Node is the instance itself", Text: "[Global]\nRegion = us-west-2\n" + serviceOverrides(cloud),
+		Nodes: []*v1.Node{kubetest.Node("self", kubetest.ProviderID("aws:///us-west-2a/"+self))}, Scope: "cluster demo", Found: 1,
+		Prove: func(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
+			return proveWith(ctx, candidate, cloudTuning{client: impatient})
+		},
+		Changes: func() []string { return slices.Sorted(maps.Keys(cloud.Writes())) },
+	}
+	p.Check(t)
+}

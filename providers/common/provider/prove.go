@@ -1,0 +1,62 @@
+package provider
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+)
+
+// ProveTimeout bounds a proof.
+const ProveTimeout = 30 * time.Second
+
+// Candidate is a cloud-config to prove.
+type Candidate struct {
+	// File is a cloud-config that Decode found without errors.
+	File *config.File
+	// Nodes are those of the cluster, none if they are not known.
+	Nodes []*v1.Node
+	// Clients makes clients of the Kubernetes API, for credentials in a Secret. Nil means
+	// that there is no cluster.
+	Clients cloudprovider.ControllerClientBuilder
+}
+
+// Proof is what a cloud-config leads to.
+type Proof struct {
+	// Identity is who the cloud takes the caller for.
+	Identity string
+	// Scope is where resources are: the project, the account with its VPC, or the
+	// datacenters.
+	Scope string
+	// Region is the region, empty in a cloud without regions.
+	Region string
+	// Nodes are those that were looked up.
+	Nodes instance.Located
+}
+
+// Unanswered reports whether a proof has failed without a response that concerns the
+// cloud-config: the cloud does not respond, or a login is not tried now. It can be repeated.
+func Unanswered(err error) bool {
+	if apierr.Has[*login.NotTriedError](err) {
+		return true
+	}
+	switch apierr.Code(err) {
+	case apierr.CodeUnavailable, apierr.CodeTimeout, apierr.CodeCanceled, apierr.CodeThrottled:
+		return true
+	}
+
+	return false
+}
+
+// Rotator is a cloud that replaces its credentials while it runs. Takes reports whether it does
+// so with those of a cloud-config that was proven, which is the same otherwise. The settings that
+// all providers have are not compared.
+type Rotator interface {
+	Takes(ctx context.Context, file *config.File, proof Proof) bool
+}

@@ -1,0 +1,99 @@
+package openstack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+)
+
+// revokeTimeout bounds the end of the token of a proof.
+const revokeTimeout = 5 * time.Second
+
+// prove is the proof of a cloud-config in the environment of this process.
+func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
+	return proveIn(ctx, candidate, processEnvironment(), tuning{})
+}
+
+// proveIn logs in, and finds the project, the endpoint of Nova and the servers of the Nodes.
+func proveIn(ctx context.Context, candidate provider.Candidate, env environment, t tuning) (provider.Proof, error) {
+	cfg, problems := decode(candidate.File, env)
+	if err := problems.Err(); err != nil {
+		return provider.Proof{}, err
+	}
+	settings := cfg.clientConfig()
+	settings.UserAgent = flags.userAgent
+	api, err := client.New(settings, credential.Inline(cfg.login, nil), t.client)
+	if err != nil {
+		return provider.Proof{}, err
+	}
+	defer logOut(ctx, api)
+	proof := provider.Proof{Identity: cfg.login.String(), Region: cmp.Or(cfg.Global.Region, "the first of the catalog")}
+	project, err := api.Project(ctx)
+	if err != nil {
+		return proof, err
+	}
+	proof.Scope = scopeOf(project)
+	if err := api.Compute().Available(ctx); err != nil {
+		if errors.Is(err, client.ErrNoEndpoint) {
+			err = apierr.Mark(apierr.ErrInvalid, err) // the token is new, and so is the catalog
+		}
+
+		return proof, fmt.Errorf("find Nova: %w", err)
+	}
+	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
+	proof.Nodes, err = instance.Locate(ctx, ProviderName, newSource(cfg, servers), candidate.Nodes)
+
+	return proof, err
+}
+
+// logOut revokes the token of a proof. If that fails, the token ends by itself.
+func logOut(ctx context.Context, api *client.Client) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeTimeout)
+	defer cancel()
+	if err := api.Close(ctx); err != nil {
+		klog.FromContext(ctx).V(2).Info("Could not log out of the token of a proof", "reason", err.Error())
+	}
+}
+
+// Takes implements provider.Rotator: the credentials are read again whenever the cloud-config
+// changes, but those of another project cannot be used by this process.
+func (c *cloud) Takes(ctx context.Context, file *config.File, proof provider.Proof) bool {
+	if c.readCredentials == nil {
+		return false
+	}
+	project, err := c.client.Project(ctx)
+	if err != nil || scopeOf(project) != proof.Scope {
+		return false
+	}
+	changed, problems := decode(file, c.environment)
+
+	return problems.Err() == nil && reflect.DeepEqual(changed.withoutCredentials(), c.config.withoutCredentials())
+}
+
+func scopeOf(project string) string { return "project " + project }
+
+// withoutCredentials returns a copy without what a login may have instead while the process
+// runs. The scope stays.
+func (c *Config) withoutCredentials() Config {
+	rest := *c
+	g := &rest.Global
+	rest.login = client.Credentials{}
+	g.Username, g.UserID, g.UserDomainID, g.UserDomainName, g.Password = "", "", "", "", ""
+	g.TrusteeID, g.TrusteePassword, g.Token = "", "", ""
+	g.ApplicationCredentialID, g.ApplicationCredentialName, g.ApplicationCredentialSecret = "", "", ""
+
+	return rest
+}

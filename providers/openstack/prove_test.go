@@ -1,0 +1,176 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider/providertest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// proving proves in the environment of a test.
+func proving(times tuning) func(context.Context, provider.Candidate) (provider.Proof, error) {
+	return func(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
+		return proveIn(ctx, candidate, noEnvironment(), times)
+	}
+}
+
+// left lists the writes, and the tokens that were used and not revoked.
+func (f *fleet) left() []string {
+	return slices.Concat(slices.Sorted(maps.Keys(f.Writes())), sessions(f.Cloud))
+}
+
+// OS-AUTH-14: a proof finds the project, the region and the servers, or reports what the cloud
+// has refused.
+func TestProve(t *testing.T) {
+	t.Parallel()
+	const gone = "00000000-0000-4000-8000-00000000dead"
+	cases := map[string]struct {
+		proof providertest.Proof
+		text  func(string) string
+		fault func(*fleet)
+	}{
+		"Right": {proof: providertest.Proof{
+			Reason: "a server is missing, which is no error", Identity: "user", Scope: "project ", Found: 2, Missing: []string{"node-gone"},
+		}},
+		"WrongPassword": {
+			proof: providertest.Proof{Reason: "Keystone refuses it", Identity: "user", Err: "user or password is wrong"},
+			text:  wrongPassword,
+		},
+		"NoRegion": {
+			proof: providertest.Proof{Reason: "the catalog does not have it", Scope: "project ", Err: `no public endpoint of compute in region "RegionThree"`},
+			text:  func(text string) string { return strings.Replace(text, "RegionOne", "RegionThree", 1) },
+		},
+		"WrongRegion": {
+			proof: providertest.Proof{
+				Reason: "no Node is there, although kubelets report", Scope: "project ",
+				Missing: []string{"node-1", "node-2", "node-gone"}, Err: "the instances of all 3 nodes are missing",
+			},
+			text: func(text string) string { return strings.Replace(text, "RegionOne", "RegionTwo", 1) },
+		},
+		"Down": {
+			proof: providertest.Proof{Reason: "no response", Err: "log in to Keystone", Unanswered: true},
+			fault: func(f *fleet) { f.Server().Down() },
+		},
+		"NovaFails": {
+			proof: providertest.Proof{
+				Reason: "Nova does not respond", Err: "look up node", Unanswered: true, Unknown: []string{"node-1", "node-2", "node-gone"},
+			},
+			fault: func(f *fleet) { f.Interceptor().Inject("nova", simserver.Always(), simserver.Status(503)) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, 2, openstack.Options{Regions: []string{"RegionOne", "RegionTwo"}})
+			nodes := append(f.nodes, kubetest.Node("node-gone", kubetest.ProviderID("openstack:///"+gone), kubetest.NotReady()),
+				kubetest.Node("other", kubetest.ProviderID("aws:///us-west-2a/i-1")))
+			p := tc.proof
+			p.Prove, p.Nodes, p.Changes, p.Text = proving(quick()), nodes, f.left, f.CloudConfig(openstack.UserCCM, "")
+			if tc.text != nil {
+				p.Text = tc.text(p.Text)
+			}
+			if tc.fault != nil {
+				tc.fault(f)
+			}
+			p.Check(t)
+			if n := f.Interceptor().Count("keystone.CreateToken"); n > 1 {
+				t.Errorf("%s: %d logins", p.Reason, n)
+			}
+		})
+	}
+}
+
+func wrongPassword(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "password") {
+			lines[i] = `password = "wr0ng"`
+		}
+	}
+
+	return strings.Join(lines, "\n")
+}
+
+// Without Nodes, the login and the region are proven.
+func TestProveWithoutNodes(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0, openstack.Options{})
+	providertest.Proof{
+		Reason: "a login is enough", Prove: proving(quick()), Text: f.CloudConfig(openstack.UserCCM, ""), Scope: "project ", Changes: f.left,
+	}.Check(t)
+}
+
+// OS-AUTH-14: a password that the guard of the process holds back is not sent, and the proof can
+// be repeated.
+func TestProveRespectsTheGuard(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 1, openstack.Options{})
+	times := quick()
+	times.client.LoginGuard = client.NewLoginGuard(clock.RealClock{})
+	p := providertest.Proof{
+		Reason: "the first login", Prove: proving(times), Text: wrongPassword(f.CloudConfig(openstack.UserCCM, "")), Changes: f.left, Err: "user or password is wrong",
+	}
+	p.Check(t)
+	p.Reason, p.Unanswered, p.Err = "the second one", true, "not tried again before"
+	p.Check(t)
+	if n := f.Interceptor().Count("keystone.CreateToken"); n != 1 {
+		t.Errorf("the password was sent %d times", n)
+	}
+}
+
+// OS-AUTH-4: the running cloud takes other credentials for its project, and nothing else.
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	cloud := newFleet(t, 1, openstack.Options{Regions: []string{"RegionOne", "RegionTwo"}})
+	text := cloud.CloudConfig(openstack.UserCCM, "")
+	env := noEnvironment()
+	env.readFile = func(string) ([]byte, error) { return []byte(text), nil }
+	c := connectIn(t, env, text, quick())
+	project, err := c.client.Project(bounded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		reason, text, project string
+		want                  bool
+	}{
+		"Password":   {"another password", wrongPassword(text), project, true},
+		"Credential": {"an application credential", strings.NewReplacer("username", "application-credential-id", "password", "application-credential-secret").Replace(text), project, true},
+		"Comment":    {"nothing", text + "# a comment\n", project, true},
+		"Region":     {"another region", strings.Replace(text, "RegionOne", "RegionTwo", 1), project, false},
+		"Section":    {"a setting", text + "[LoadBalancer]\nmax-shared-lb = 4\n", project, false},
+		"Project":    {"credentials of another project", wrongPassword(text), "another", false},
+		"Invalid":    {"it is being changed", "[Global]\nauth-url = x\n", project, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, err := config.Parse("cloud.conf", []byte(tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Takes(bounded(t), file, provider.Proof{Scope: scopeOf(tc.project)}); got != tc.want {
+				t.Errorf("%s: taken is %t", tc.reason, got)
+			}
+		})
+	}
+	fixed := connect(t, text, quick())
+	file, err := config.Parse("cloud.conf", []byte(wrongPassword(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fixed.Takes(bounded(t), file, provider.Proof{Scope: scopeOf(project)}) {
+		t.Error(fmt.Errorf("a cloud-config that is not from a file is not read again"))
+	}
+}
