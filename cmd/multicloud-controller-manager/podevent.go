@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// reasonRefused is the reason of Events about a changed cloud-config that the cloud refuses.
-const reasonRefused = "CloudConfigRefused"
+// refusedReason is the reason of Events about a changed cloud-config that the cloud refuses.
+const refusedReason = "CloudConfigRefused"
 
 // podWarner returns the function that records a refusal as an Event of the Pod of this process. It
 // records none outside of a Pod.
@@ -21,7 +21,7 @@ func podWarner(recorder record.EventRecorder) func(error) {
 
 	return func(refusal error) {
 		if pod.Name != "" && pod.Namespace != "" {
-			recorder.Eventf(pod, v1.EventTypeWarning, reasonRefused,
+			recorder.Eventf(pod, v1.EventTypeWarning, refusedReason,
 				"The changed cloud-config is not used, the former one stays in use: %v", refusal)
 		}
 	}

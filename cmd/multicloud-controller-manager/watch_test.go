@@ -240,7 +240,7 @@ func watchCases() map[string]watchCase {
 	}
 }
 
-// FW-CONFIG-11, FW-CONFIG-14, FW-CONFIG-15. The log is the process's, so these tests are not parallel.
+// FW-CONFIG-11, FW-CONFIG-15, FW-CONFIG-16. The log is the process's, so these tests are not parallel.
 func TestWatchConfig(t *testing.T) {
 	for name, tc := range watchCases() {
 		t.Run(name, func(t *testing.T) {
@@ -311,7 +311,7 @@ func (w *watched) setDown(down bool) int {
 	return len(w.proofs)
 }
 
-// FW-CONFIG-14: standbys restart at different times, and one that leads by then proves the file.
+// FW-CONFIG-11: standbys restart at different times, and one that leads by then proves the file.
 func TestWatchConfigOfStandbys(t *testing.T) {
 	defer klog.CaptureState().Restore()
 	synctest.Test(t, func(t *testing.T) {

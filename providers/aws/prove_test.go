@@ -17,7 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// AWS-AUTH-9: a proof finds the VPC, the cluster and the instances, or reports what AWS has
+// FW-CONFIG-14: a proof finds the VPC, the cluster and the instances, or reports what AWS has
 // refused.
 func TestProve(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,13 @@ func TestProve(t *testing.T) {
 			Reason: "an instance is missing, which is no error", Identity: arn, Scope: "cluster demo", Found: 2, Missing: []string{"node-gone"},
 		}},
 		"WrongKeys": {
-			proof: providertest.Proof{Reason: "EC2 refuses them", Err: "find VPC"},
+			proof: providertest.Proof{Reason: "EC2 refuses them", Err: "AuthFailure"},
+			fault: func(r *region) {
+				r.Interceptor().Inject(simserver.Any, simserver.Always(), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"))
+			},
+		},
+		"NoPermissions": {
+			proof: providertest.Proof{Reason: "they may do nothing", Err: "UnauthorizedOperation", Unknown: all},
 			fault: func(r *region) { r.RequireRole("arn:aws:iam::123456789012:role/ccm") },
 		},
 		"WrongRegion": {

@@ -31,7 +31,7 @@ func (f *fleet) left() []string {
 	return slices.Concat(slices.Sorted(maps.Keys(f.Writes())), sessions(f.Cloud))
 }
 
-// OS-AUTH-14: a proof finds the project, the region and the servers, or reports what the cloud
+// FW-CONFIG-14: a proof finds the project, the region and the servers, or reports what the cloud
 // has refused.
 func TestProve(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestProveWithoutNodes(t *testing.T) {
 	}.Check(t)
 }
 
-// OS-AUTH-14: a password that the guard of the process holds back is not sent, and the proof can
+// FW-CONFIG-14: a password that the guard of the process holds back is not sent, and the proof can
 // be repeated.
 func TestProveRespectsTheGuard(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ var readingCalls = []string{
 	"Login", "Logout", "RetrieveProperties", "RetrievePropertiesEx", "RetrieveServiceContent", "WaitForUpdatesEx",
 }
 
-// VS-AUTH-11: a proof finds the vCenter, the datacenters and the VMs, or reports what the vCenter
+// FW-CONFIG-14: a proof finds the vCenter, the datacenters and the VMs, or reports what the vCenter
 // has refused.
 func TestProve(t *testing.T) {
 	t.Parallel()

@@ -67,17 +67,17 @@ func requests(code string) string {
 // healthy is a release with two replicas, next to processes of others.
 func healthy() series {
 	return series{
-		leads:                                    "1x120",
-		waits:                                    "0x120",
-		provided(leader, "config_file_invalid"):  "0x120",
-		provided(standby, "config_file_invalid"): "0x120",
-		ok:                                       "0+5x120",
-		connected:                                "1x120",
-		refused:                                  "0x120",
-		waitingAge:                               "0x120",
-		failingAge:                               "0x120",
-		routesFailed:                             "0x120",
-		routesDone:                               "0+3x120",
+		leads: "1x120",
+		waits: "0x120",
+		provided(leader, "config_file_invalid", `reason="invalid"`):  "0x120",
+		provided(standby, "config_file_invalid", `reason="invalid"`): "0x120",
+		ok:           "0+5x120",
+		connected:    "1x120",
+		refused:      "0x120",
+		waitingAge:   "0x120",
+		failingAge:   "0x120",
+		routesFailed: "0x120",
+		routesDone:   "0+3x120",
 		provided(standby, "connected", `endpoint="vc"`): "0x120",
 
 		`leader_election_master_status{job="scheduler",instance="10.0.0.1:10259",name="kube-scheduler"}`:          "0x120",
@@ -104,19 +104,19 @@ func firingCases() map[string]firingCase {
 
 	return map[string]firingCase{
 		"healthy":     {"nothing fires, whatever others do", h, nil},
-		"one replica": {"no standby", h.with(series{waits: "", provided(standby, "config_file_invalid"): "", provided(standby, "connected", `endpoint="vc"`): ""}), nil},
+		"one replica": {"no standby", h.with(series{waits: "", provided(standby, "config_file_invalid", `reason="invalid"`): "", provided(standby, "connected", `endpoint="vc"`): ""}), nil},
 		"no election": {"leader election is off", h.with(series{leads: "", waits: ""}), nil},
 		"no labels": {"targets without namespace, job or pod", series{
-			`leader_election_master_status{instance="a"}`:                                     "1x120",
-			`multicloud_ccm_config_file_invalid{instance="a",provider="aws"}`:                 "0x120",
-			`multicloud_ccm_cloud_requests_total{instance="a",provider="aws",code="ok"}`:      "0+1x120",
-			`multicloud_ccm_nodes_waiting_oldest_age_seconds{instance="a",provider="aws"}`:    "0x120",
-			`multicloud_ccm_services_failing_oldest_age_seconds{instance="a",provider="aws"}`: "0x120",
+			`leader_election_master_status{instance="a"}`:                                      "1x120",
+			`multicloud_ccm_config_file_invalid{instance="a",provider="aws",reason="invalid"}`: "0x120",
+			`multicloud_ccm_cloud_requests_total{instance="a",provider="aws",code="ok"}`:       "0+1x120",
+			`multicloud_ccm_nodes_waiting_oldest_age_seconds{instance="a",provider="aws"}`:     "0x120",
+			`multicloud_ccm_services_failing_oldest_age_seconds{instance="a",provider="aws"}`:  "0x120",
 		}, nil},
 		"leader change": {"the leader is killed, and the standby leads a minute later", h.with(series{
 			leads: "1x40 stale", waits: "0x42 1x78",
-			provided(leader, "config_file_invalid"): "0x40 stale",
-			ok:                                      "0+5x40 stale", connected: "1x40 stale", refused: "0x40 stale", waitingAge: "0x40 stale",
+			provided(leader, "config_file_invalid", `reason="invalid"`): "0x40 stale",
+			ok: "0+5x40 stale", connected: "1x40 stale", refused: "0x40 stale", waitingAge: "0x40 stale",
 			failingAge: "0x40 stale", routesFailed: "0x40 stale", routesDone: "0+3x40 stale",
 			provided(standby, "connected", `endpoint="vc"`):                                             "0x42 1x78",
 			provided(standby, "cloud_requests_total", `service="vim"`, `operation="Read"`, `code="ok"`): "_x42 1+5x78",
@@ -124,13 +124,13 @@ func firingCases() map[string]firingCase {
 		}), nil},
 		"all restart": {"an upgrade replaces both processes, which are gone for a minute", h.with(series{
 			leads: "1x40 stale _x2 1x76", waits: "0x40 stale _x2 0x76",
-			provided(leader, "config_file_invalid"): "0x40 stale _x2 0x76", provided(standby, "config_file_invalid"): "0x40 stale _x2 0x76",
+			provided(leader, "config_file_invalid", `reason="invalid"`): "0x40 stale _x2 0x76", provided(standby, "config_file_invalid", `reason="invalid"`): "0x40 stale _x2 0x76",
 			connected: "1x40 stale _x2 0x2 1x74", provided(standby, "connected", `endpoint="vc"`): "",
 		}), nil},
 
 		"no leader":         {"two standbys", h.with(series{leads: "0x120", connected: "", ok: "", waitingAge: "", failingAge: "", refused: ""}), []string{"MulticloudCCMNoLeader"}},
 		"none":              {"there is no process", series{`up{job="other"}`: "1x120"}, []string{"MulticloudCCMNoLeader"}},
-		"the last one ends": {"the process ends", series{leads: "1x40 stale", provided(leader, "config_file_invalid"): "0x40 stale"}, []string{"MulticloudCCMNoLeader"}},
+		"the last one ends": {"the process ends", series{leads: "1x40 stale", provided(leader, "config_file_invalid", `reason="invalid"`): "0x40 stale"}, []string{"MulticloudCCMNoLeader"}},
 
 		"no response": {"each request fails", h.with(series{ok: stops, requests("unavailable"): begins, connected: "", refused: ""}), []string{"MulticloudCCMCloudUnreachable"}},
 		"timeouts":    {"each request takes too long", h.with(series{ok: stops, requests("timeout"): begins, connected: "", refused: ""}), []string{"MulticloudCCMCloudUnreachable"}},
@@ -168,7 +168,8 @@ func firingCases() map[string]firingCase {
 		"no route":      {"each attempt fails", h.with(series{routesFailed: "0+3x120", routesDone: "0x120"}), []string{"MulticloudCCMRoutesFailing"}},
 		"first routes":  {"each attempt fails from the start", h.with(series{routesFailed: "0+3x120", routesDone: ""}), []string{"MulticloudCCMRoutesFailing"}},
 		"some routes":   {"each fourth attempt fails", h.with(series{routesFailed: "0+1x120"}), nil},
-		"invalid":       {"a standby has noticed it first", h.with(series{provided(standby, "config_file_invalid"): "0x20 1x100"}), []string{"MulticloudCCMConfigInvalid"}},
+		"invalid":       {"a standby has noticed it first", h.with(series{provided(standby, "config_file_invalid", `reason="invalid"`): "0x20 1x100"}), []string{"MulticloudCCMConfigInvalid"}},
+		"refused":       {"the cloud refuses the changed file", h.with(series{provided(leader, "config_file_invalid", `reason="refused"`): "0x20 1x100"}), []string{"MulticloudCCMConfigInvalid"}},
 	}
 }
 

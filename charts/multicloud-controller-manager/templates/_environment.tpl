@@ -3,6 +3,9 @@ Environment variables of the container, as a YAML list below "items". A variable
 */}}
 {{- define "multicloud-controller-manager.environment" -}}
 {{- $own := list -}}
+{{- range $name, $path := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" "POD_UID" "metadata.uid" -}}
+{{- $own = append $own (dict "name" $name "valueFrom" (dict "fieldRef" (dict "apiVersion" "v1" "fieldPath" $path))) -}}
+{{- end -}}
 {{- with .Values.apiServer -}}
 {{- if .host -}}
 {{- $own = concat $own (list (dict "name" "KUBERNETES_SERVICE_HOST" "value" .host) (dict "name" "KUBERNETES_SERVICE_PORT" "value" (.port | int64 | toString))) -}}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -24,7 +25,7 @@ var (
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	inCode := map[string]bool{}
-	err := filepath.WalkDir(root+"/providers", func(path string, _ fs.DirEntry, err error) error {
+	read := func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -36,8 +37,8 @@ func TestEvents(t *testing.T) {
 		}
 
 		return err
-	})
-	if err != nil {
+	}
+	if err := errors.Join(filepath.WalkDir(root+"/providers", read), filepath.WalkDir(root+"/cmd", read)); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile("../events.md")
