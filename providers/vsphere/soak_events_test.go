@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -15,7 +16,7 @@ import (
 func (s *soak) churn(random *rand.Rand, end time.Time) {
 	happenings := []func(*rand.Rand){
 		s.replaceForeign, s.churnForeign, s.changeAddresses, s.migrate, s.renameZone, s.switchOff,
-		s.destroyOrCreate, s.destroyOrCreate, s.reregister, s.clone, s.disconnectHost, s.removeHost,
+		s.destroyOrCreate, s.destroyOrCreate, s.reregister, s.clone, s.joinClone, s.disconnectHost, s.removeHost,
 	}
 	for n := uint64(0); time.Now().Before(end); n++ {
 		happen := happenings[random.IntN(len(happenings))]
@@ -205,6 +206,48 @@ func (s *soak) clone(random *rand.Rand) {
 		// before that, it is a copy that was left behind: the Node is gone.
 		s.waitUnaffected(m, updatePeriod+checkPeriod)
 	}
+}
+
+// joinClone has a clone of a Node join as another Node for some minutes, with a host
+// name and an address of its own but with the same UUID.
+func (s *soak) joinClone(random *rand.Rand) {
+	m := s.take(random, func(m *member) bool { return living(m) && m.ready() })
+	if m == nil {
+		return
+	}
+	defer s.release(m)
+	s.mu.Lock()
+	s.created++
+	joins := &member{
+		name: fmt.Sprintf("node-%05d", s.created), uuid: m.uuid, cluster: m.cluster, host: m.host, ip: addressOf(s.created),
+		created: time.Now(), changed: time.Now(), tainted: true, busy: true, connected: true,
+	}
+	s.mu.Unlock()
+	s.note("%s joins, a clone of %s", joins.name, m.name)
+	made, err := m.vm.Clone(joins.name)
+	s.must(err)
+	joins.vm = made
+	s.must(made.SetHostname(joins.name))
+	s.must(made.SetNICs(sim.NIC{IPs: []string{joins.ip}}))
+	s.register(joins)
+	time.Sleep(between(random, time.Minute, 8*time.Minute))
+	for s.tainted(joins) && s.running.Err() == nil {
+		time.Sleep(time.Second)
+	}
+	s.note("%s is removed", joins.name)
+	s.mu.Lock()
+	delete(s.members, joins.name)
+	err = s.nodes.Delete(joins.node)
+	s.mu.Unlock()
+	s.must(errors.Join(err, made.Destroy()))
+}
+
+// tainted reports whether a Node is not initialized.
+func (s *soak) tainted(m *member) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return m.tainted
 }
 
 // disconnectHost takes a host out of the vCenter's sight, sometimes so that the

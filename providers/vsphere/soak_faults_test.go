@@ -193,7 +193,7 @@ func (s *soak) slow(random *rand.Rand) func() {
 	s.vc.SetEarlyNull(between(random, time.Second, 5*time.Second))
 
 	return func() {
-		s.vc.SetCalculationTime(0)
+		s.vc.SetCalculationTime(s.size.page)
 		s.vc.SetEarlyNull(0)
 		time.Sleep(calculation) // of the last slow response
 	}

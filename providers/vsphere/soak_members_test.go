@@ -58,6 +58,11 @@ func (s *soak) createNode(random *rand.Rand) {
 		return
 	}
 	m.vm, m.uuid = vm, vm.UUID()
+	s.register(m)
+}
+
+// register adds a Node to the cluster.
+func (s *soak) register(m *member) {
 	// A Node that was added when the process started is older than one that
 	// joins later, but none may be deleted in its first five minutes.
 	m.node = kubetest.Node(m.name, kubetest.Tainted(), kubetest.SystemUUID(m.uuid), kubetest.CreatedAt(m.created))
