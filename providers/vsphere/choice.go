@@ -48,8 +48,7 @@ func (s *source) warnTwice(ctx context.Context, one, other string) {
 // identity returns what is known of the Node of a Ref.
 func (s *source) identity(ctx context.Context, ref instance.Ref, q inventory.Query) identity {
 	n := identity{name: ref.NodeName, label: s.labeled(ref.NodeName), assigned: s.assigned.get(keyOf(ref, q)), others: s.sharing(ref, q)}
-	addrs := s.addressesOf(ref.NodeName)
-	n.address = func(v vm) comparison { return v.hasAddress(ctx, addrs) }
+	n.address = func(v vm) comparison { return v.hasAddress(ctx, s.addressesOf(ref.NodeName)) }
 
 	return n
 }

@@ -125,11 +125,11 @@ const (
 
 // proof returns what is known of a VM:
 //
-//	it ran while it was the only one with the UUID       certain
+//	it ran while it was the only one with the UUID         certain
 //	it is in the vCenter that the label of the Node names  certain
-//	it was that of the Node before                       likely
-//	its guest has the host name of the Node              likely
-//	else                                                 it may be a copy
+//	it was that of the Node before                         likely
+//	its guest has the host name of the Node                likely
+//	else                                                   mayBeCopy
 func (n identity) proof(v vm) proof {
 	switch {
 	case n.assigned.surely(v), n.label == v.vcenter.id():
