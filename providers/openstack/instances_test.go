@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -338,7 +339,11 @@ func TestNames(t *testing.T) {
 // TestDeleted (OS-NODE-4, OS-NODE-7, OS-NODE-8): what the lifecycle controller gets.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3, openstack.Options{})
+	synctest.Test(t, testDeleted)
+}
+
+func testDeleted(t *testing.T) {
+	f := newFleet(t, 3, openstack.Options{InMemory: true})
 	c := f.connect(t, "", quick())
 	for _, status := range []string{"ERROR", "SHELVED_OFFLOADED", "SOFT_DELETED", "PAUSED", "SUSPENDED"} {
 		f.SetServerStatus(idOf(f.nodes[1]), status)

@@ -93,10 +93,11 @@ func (b *balanced) objects() []runtime.Object {
 func (b *balanced) start(more string) {
 	b.t.Helper()
 	times := quick()
+	times.balancing = loadBalancerTuning{Waits: pending.Options{Interval: 5 * time.Millisecond, Limit: openstacktest.Timeout}}
 	if b.Options().InMemory {
 		times.client.Dial = b.Server().Dial
+		times.balancing.Waits.Limit = 10 * time.Second // each look takes a while, no time passes meanwhile
 	}
-	times.balancing = loadBalancerTuning{Waits: pending.Options{Interval: 5 * time.Millisecond, Limit: openstacktest.Timeout}}
 	b.cloud = connectTo(b.t, b.kube, noEnvironment(), b.CloudConfig(openstack.UserCCM, more), times)
 	b.lb = b.cloud.loadBalancer
 	b.events = record.NewFakeRecorder(100)

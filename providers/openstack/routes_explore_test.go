@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -21,14 +22,16 @@ func TestReplacementInterrupted(t *testing.T) {
 	for name, without := range map[string][]string{"atomic": nil, "rewrite": {"extraroute-atomic"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			explorer := &explore.Explorer{
-				Begin:  func(testing.TB, int) explore.Run { return replacement(t, without) },
-				Faults: explore.Faults(),
-			}
-			for _, kind := range explore.Injections() {
-				explorer.Sweep(t, kind, explore.Spread{})
-			}
-			explorer.InjectPairs(t, rand.New(rand.NewPCG(1, 2)), 8)
+			synctest.Test(t, func(t *testing.T) {
+				explorer := &explore.Explorer{
+					Begin:  func(testing.TB, int) explore.Run { return replacement(t, without) },
+					Faults: explore.Faults(),
+				}
+				for _, kind := range explore.Injections() {
+					explorer.Sweep(t, kind, explore.Spread{})
+				}
+				explorer.InjectPairs(t, rand.New(rand.NewPCG(1, 2)), 8)
+			})
 		})
 	}
 }
@@ -36,7 +39,7 @@ func TestReplacementInterrupted(t *testing.T) {
 // replacement prepares a route to an address that its Node no longer has.
 func replacement(t *testing.T, without []string) explore.Run {
 	t.Helper()
-	r := newRouting(t, 1, openstack.Options{}, without...)
+	r := newRouting(t, 1, openstack.Options{InMemory: true}, without...)
 	r.mustCreate(routeTo(1))
 	r.AddPort(openstack.PortSpec{Network: r.networkID(), IPs: []string{"10.9.0.77"}})
 	r.change(1, func(n *v1.Node) { n.Status.Addresses[1].Address = "10.9.0.77" })

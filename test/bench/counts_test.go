@@ -27,6 +27,7 @@ const atOnce = 18
 
 // The budgets of calls hold for every provider. Times are not looked at.
 func TestBudgetsOfCalls(t *testing.T) {
+	t.Parallel()
 	binary, err := ccm.Locate("bin/e2e/" + ccm.Name)
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +37,7 @@ func TestBudgetsOfCalls(t *testing.T) {
 			p.Budget = budget
 		}
 		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
 			r, err := measure(t.Context(), scenario.PlainPrinter(t.Output()), plan{
 				provider: p, binary: binary, nodes: 100, notReady: 100,
 				latency: time.Millisecond, steady: 6 * time.Second,

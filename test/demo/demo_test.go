@@ -18,17 +18,34 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
+
+// suite is all tests, of which no child may be left.
+type suite struct{ *testing.M }
+
+// Run implements goleak.TestingM.
+func (s suite) Run() int {
+	code := s.M.Run()
+	if left := children(); len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "children are left: %q\n", left)
+
+		return max(code, 1)
+	}
+
+	return code
+}
 
 // The demo as it is for each provider: it ends well, and Ctrl-C while everything
 // is left running clears up.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	binary, err := ccm.Locate("bin/e2e/" + ccm.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range scenario.Providers() {
 		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			out := &watched{text: "left running until Ctrl-C", seen: cancel}
@@ -55,19 +72,20 @@ func TestDemo(t *testing.T) {
 			if t.Failed() {
 				t.Log(out.String())
 			}
-			noChildren(t)
 		})
 	}
 }
 
 // Ctrl-C in the middle leaves nothing behind.
 func TestDemoInterrupted(t *testing.T) {
+	t.Parallel()
 	binary, err := ccm.Locate("bin/e2e/" + ccm.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, moment := range []string{"Starting etcd", "Starting it, until"} {
 		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			out := &watched{text: moment, seen: cancel}
@@ -75,7 +93,6 @@ func TestDemoInterrupted(t *testing.T) {
 			if code != interrupted {
 				t.Errorf("exit code %d, want %d; output:\n%s", code, interrupted, out)
 			}
-			noChildren(t)
 		})
 	}
 }
@@ -150,13 +167,13 @@ func (w *watched) String() string {
 	return w.buf.String()
 }
 
-// noChildren checks that this process has no child.
-func noChildren(t *testing.T) {
-	t.Helper()
+// children describes the children of this process.
+func children() []string {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		t.Fatal(err)
+		return []string{err.Error()}
 	}
+	var found []string
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
@@ -165,9 +182,11 @@ func noChildren(t *testing.T) {
 		// The name can have spaces and stands in parentheses; state and parent follow.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
-			t.Errorf("a child is left: %s", stat)
+			found = append(found, string(stat))
 		}
 	}
+
+	return found
 }
 
 // removeKept removes the logs that a failure keeps.

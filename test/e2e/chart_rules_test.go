@@ -555,7 +555,8 @@ func workOpenStack(t *testing.T, a *audited, args ...string) {
 	m.terminate(t)
 }
 
-// workVSphere has every controller do all that it does, with credentials in a Secret.
+// workVSphere has every controller do all that it does, with credentials in a Secret. FW-NODE-2,
+// VS-NODE-9: a Node is deleted once the absence of its VM is certain.
 func workVSphere(t *testing.T, a *audited, args ...string) {
 	cloud := startCloud(t, smallVCenter("vc", "on", "off", "deleted"))
 	vc := cloud.VCenters()[0]
@@ -581,8 +582,10 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 		}
 	}
 	a.setReady(t, v1.ConditionUnknown, "off", "deleted")
-	a.awaitNode(t, "off", "to be tainted", tainted(shutdown))
+	m.awaitLog(t, `Node is kept although its instance is missing" node="deleted"`)
+	a.node(t, "deleted")
 	a.age(t, "deleted")
+	a.awaitNode(t, "off", "to be tainted", tainted(shutdown))
 	a.awaitGone(t, "deleted")
 	a.scrape(t, m)
 	m.terminate(t)

@@ -102,7 +102,7 @@ func TestLostLeaseEndsTheSession(t *testing.T) {
 			t.Parallel()
 			c := startCluster(t)
 			vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
-			m := c.run(t, writeConfig(t, vsphereConfig(vc)), "--leader-elect-lease-duration=30s", "--leader-elect-renew-deadline=20s")
+			m := c.run(t, writeConfig(t, vsphereConfig(vc)), "--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=10s")
 			c.join(t, controlplane.NodeSpec{Name: "a"})
 			c.awaitInitialized(t, "a")
 			if len(vc.Sessions()) == 0 {

@@ -45,31 +45,6 @@ func TestPoweredOffNodeIsTainted(t *testing.T) {
 	}
 }
 
-// FW-NODE-2, VS-NODE-9: a Node is deleted once the absence of its VM is certain.
-func TestDeletedVMRemovesItsNode(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	cloud := startCloud(t, smallVCenter("vc", "deleted", "kept"))
-	m := c.run(t, writeConfig(t, vsphereConfig(cloud.VCenters()...)))
-	c.join(t, controlplane.NodeSpec{Name: "deleted"}, controlplane.NodeSpec{Name: "kept"})
-	c.awaitInitialized(t, "deleted", "kept")
-	c.join(t, controlplane.NodeSpec{Name: "nameless"}) // no VM has its name, and it has no providerID
-
-	if err := cloud.VM("deleted").Destroy(); err != nil {
-		t.Fatal(err)
-	}
-	all := []string{"deleted", "kept", "nameless"}
-	c.setReady(t, v1.ConditionUnknown, all...)
-	m.awaitLog(t, `Node is kept although its instance is missing" node="deleted"`)
-	c.node(t, "deleted")
-
-	c.age(t, all...)
-	c.awaitGone(t, "deleted")
-	m.awaitPasses(t, 2)
-	c.node(t, "kept")
-	c.node(t, "nameless")
-}
-
 // FW-ID-1: foreign nodes cost no call and are never changed or deleted.
 func TestForeignNodeIsNotChanged(t *testing.T) {
 	t.Parallel()

@@ -22,8 +22,6 @@ type outage struct {
 }
 
 func outages() map[string]outage {
-	disconnected := func(t *testing.T, m *manager) { m.awaitMetric(t, 0, "multicloud_ccm_connected") }
-
 	return map[string]outage{
 		"down": {
 			reason: "nothing listens: an error is not a result",
@@ -33,17 +31,7 @@ func outages() map[string]outage {
 				return nil
 			},
 			end:     (*vsphere.VCenter).Up,
-			noticed: disconnected,
-		},
-		"hanging": {
-			reason: "VS-SESSION-5: connections open and nothing responds",
-			begin: func(vc *vsphere.VCenter) error {
-				vc.Hang()
-
-				return nil
-			},
-			end:     (*vsphere.VCenter).Up,
-			noticed: disconnected,
+			noticed: func(t *testing.T, m *manager) { m.awaitMetric(t, 0, "multicloud_ccm_connected") },
 		},
 		"refusing the login": {
 			reason: "the password was changed and all sessions ended: bad credentials are errors",
@@ -71,7 +59,8 @@ func outages() map[string]outage {
 }
 
 // FW-NODE-6, FW-METRIC-3: while the vCenter is of no use no Node is deleted and
-// the process lives; afterwards it continues without a restart.
+// the process lives; afterwards it continues without a restart. The conformance suite
+// has more kinds of outages, and what is deleted after them.
 func TestOutageDeletesNothing(t *testing.T) {
 	t.Parallel()
 	for name, o := range outages() {
@@ -128,8 +117,6 @@ func testOutage(t *testing.T, o outage) {
 	}
 	writeCredentials(t, credentials, vc)
 	c.awaitInitialized(t, "late")
-	c.awaitGone(t, "gone")
-	c.awaitGone(t, "unknown")
 	m.awaitPasses(t, 2)
 	c.node(t, "there")
 	m.terminate(t)
@@ -180,7 +167,6 @@ func TestUnreachableVCenterDelaysOnlyItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.awaitInitialized(t, "late")
-	c.awaitGone(t, "unknown") // a minute after: both vCenters have the VM of another Node
 	m.awaitPasses(t, 2)
 	c.node(t, "lost")
 }
