@@ -186,7 +186,7 @@ VALUES ?=
 MANIFESTS ?= bin/manifests
 manifests: helm ## Render the chart of PROVIDER into bin/manifests, for those without Helm; VALUES=<file> has its values
 	@mkdir -p $(MANIFESTS)
-	@"$$(tools/build --path helm4)" template $(BINARY) $(CHART) --namespace kube-system --skip-tests --set provider=$(PROVIDER) \
+	@"$$(tools/build --path helm4)" template $(BINARY) $(CHART) --namespace kube-system --no-hooks --set provider=$(PROVIDER) \
 		$(if $(VALUES),--values '$(VALUES)',$(if $(filter-out aws,$(PROVIDER)),--set cloudConfig.existingSecret.name=ccm-$(PROVIDER))) \
 		>$(MANIFESTS)/$(PROVIDER).yaml.new
 	@mv $(MANIFESTS)/$(PROVIDER).yaml.new $(MANIFESTS)/$(PROVIDER).yaml

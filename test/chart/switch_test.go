@@ -3,6 +3,7 @@ package chart
 import (
 	"encoding/base64"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -48,8 +49,11 @@ func cloudConfigIn(t *testing.T, object *unstructured.Unstructured) (text string
 	return string(content), true
 }
 
+// hashedName is the name of a generated cloud-config, which ends with a hash of its content.
+var hashedName = regexp.MustCompile(`-config-[0-9a-f]{8}$`)
+
 // With one values file for a fleet, --set provider= switches: the cloud-config, its
-// checksum, the label and the permissions differ, and nothing else.
+// name, the label and the permissions differ, and nothing else.
 func TestSwitch(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string]string{
@@ -108,7 +112,12 @@ func wantSelected(t *testing.T, provider string, all map[string]*unstructured.Un
 // of it.
 func withoutProvider(t *testing.T, provider string, all map[string]*unstructured.Unstructured) map[string]*unstructured.Unstructured {
 	t.Helper()
-	same := map[string]*unstructured.Unstructured{}
+	same, names := map[string]*unstructured.Unstructured{}, []string{"ccm-" + provider}
+	for _, object := range all {
+		if hashedName.MatchString(object.GetName()) {
+			names = append(names, object.GetName())
+		}
+	}
 	for key, object := range all {
 		if strings.HasPrefix(object.GetAPIVersion(), "rbac.authorization.k8s.io/") {
 			continue
@@ -116,8 +125,13 @@ func withoutProvider(t *testing.T, provider string, all map[string]*unstructured
 		unstructured.RemoveNestedField(object.Object, "data", "cloud.conf")
 		removeLabel(object.Object, "metadata")
 		removeLabel(object.Object, "spec", "template", "metadata")
-		unstructured.RemoveNestedField(object.Object, "spec", "template", "metadata", "annotations", "checksum/cloud-config")
-		renameVolumes(t, object, "ccm-"+provider)
+		if hashedName.MatchString(key) {
+			key = hashedName.ReplaceAllString(key, "-config")
+			object.SetName(hashedName.ReplaceAllString(object.GetName(), "-config"))
+		}
+		for _, name := range names {
+			renameVolumes(t, object, name)
+		}
 		same[key] = object
 	}
 	if len(same) == len(all) || len(same) < 2 {
@@ -136,8 +150,8 @@ func removeLabel(object map[string]any, path ...string) {
 	_ = unstructured.SetNestedStringMap(object, labels, append(path, "labels")...) // it was one
 }
 
-// renameVolumes replaces the name of an existing Secret, which follows from the
-// provider: it is where the cloud-config comes from.
+// renameVolumes replaces the name of the Secret that the cloud-config comes from, which
+// follows from the provider.
 func renameVolumes(t *testing.T, object *unstructured.Unstructured, name string) {
 	t.Helper()
 	for _, path := range [][]string{{"spec", "template", "spec", "volumes"}, {"spec", "volumes"}} {

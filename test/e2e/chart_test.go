@@ -152,8 +152,8 @@ func TestChartPodSecurity(t *testing.T) {
 	}
 }
 
-// podsOf returns the Pods of a manifest: those of the workload, as its controller makes
-// them, and that of the test.
+// podsOf returns the Pods of a manifest: those of the workload and of the hook, as their
+// controllers make them, and that of the test.
 func podsOf(t *testing.T, manifest []byte) []*v1.Pod {
 	t.Helper()
 	objects, err := controlplane.Parse(manifest)
@@ -164,7 +164,7 @@ func podsOf(t *testing.T, manifest []byte) []*v1.Pod {
 	for _, object := range objects {
 		content := object.Object
 		switch object.GetKind() {
-		case "DaemonSet", "Deployment":
+		case "DaemonSet", "Deployment", "Job":
 			content = content["spec"].(map[string]any)["template"].(map[string]any)
 		case "Pod":
 		default:
@@ -177,8 +177,8 @@ func podsOf(t *testing.T, manifest []byte) []*v1.Pod {
 		pod.Name = object.GetName()
 		pods = append(pods, pod)
 	}
-	if len(pods) != 2 {
-		t.Fatalf("there are %d Pods, want that of the workload and that of the test", len(pods))
+	if len(pods) != 3 {
+		t.Fatalf("there are %d Pods, want those of the workload, of the hook and of the test", len(pods))
 	}
 
 	return pods

@@ -112,8 +112,12 @@ func (p *pod) run(t *testing.T) {
 	if got := p.untranslate(args); !slices.Equal(got, rendered[1:]) {
 		t.Fatalf("the arguments of the container are %q, those of the process %q", rendered[1:], args)
 	}
-	args = append(p.serving(args), longLeases...)
-	for _, client := range []string{"kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"} {
+	clients := []string{"kubeconfig"}
+	if len(p.container.Ports) > 0 { // others are no servers
+		args = append(p.serving(args), longLeases...)
+		clients = append(clients, "authentication-kubeconfig", "authorization-kubeconfig")
+	}
+	for _, client := range clients {
 		args = append(args, "--"+client+"="+p.kubeconfig(t, env))
 	}
 	variables := []string{raceOptions, gcOptions}

@@ -54,12 +54,25 @@ func (r *release) install(t *testing.T, values map[string]any, set ...string) st
 
 func (r *release) upgrade(t *testing.T, values map[string]any, set ...string) string {
 	t.Helper()
-	notes, err := r.helm.Upgrade(within(t), values, set...)
+	notes, err := r.tryUpgrade(t, values, set...)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	return notes
+}
+
+// tryUpgrade upgrades the release, and runs the Jobs of its hooks meanwhile.
+func (r *release) tryUpgrade(t *testing.T, values map[string]any, set ...string) (notes string, err error) {
+	t.Helper()
+	ctx, ended := within(t), make(chan struct{})
+	go func() {
+		defer close(ended)
+		notes, err = r.helm.Upgrade(ctx, values, set...)
+	}()
+	r.runHooks(t, ended)
+
+	return notes, err
 }
 
 func (r *release) rollback(t *testing.T, revision int) {

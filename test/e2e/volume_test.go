@@ -24,11 +24,15 @@ type file struct {
 
 type files map[string]file
 
-// refresh writes the volumes of a Pod. Those that have changed are replaced as kubelets do it.
+// refresh writes the volumes of a Pod. Those that have changed are replaced as kubelets do it, and
+// those whose object has been deleted stay as they are.
 func (p *pod) refresh(t *testing.T) {
 	t.Helper()
 	for _, volume := range p.Spec.Volumes {
 		content, err := p.content(t.Context(), volume)
+		if _, statErr := os.Stat(p.mounts[volume.Name]); apierrors.IsNotFound(err) && statErr == nil {
+			continue
+		}
 		if err == nil {
 			err = writeVolume(p.mounts[volume.Name], content)
 		}

@@ -153,7 +153,7 @@ func (c *cluster) testProvider(t *testing.T) {
 func (c *cluster) testBroken(t *testing.T) {
 	c.release.settle(t)
 	before, revision, old := c.state(t), c.release.revision(t), c.leader(t)
-	c.release.apply(t, c.values, "provider=vsphere", "vsphere.config.Multicloud.strict=true", "vsphere.config.Global.no-such-key=1")
+	c.release.apply(t, c.values, "provider=vsphere", "verifyBeforeUpgrade=false", "vsphere.config.Multicloud.strict=true", "vsphere.config.Global.no-such-key=1")
 	await(t, podPatience, "a Pod that fails", func(ctx context.Context) error {
 		pods, err := c.release.pods(ctx)
 		if err != nil {

@@ -17,7 +17,8 @@ Whether the chart makes the object with the cloud-config: true or empty.
 {{- end -}}
 
 {{/*
-Name of the object with the cloud-config.
+Name of the object with the cloud-config. That of an object of the chart has a hash of the content: Pods of the former revision never
+get the new content, and a new name in the Pod template replaces them.
 */}}
 {{- define "multicloud-controller-manager.cloudConfig.name" -}}
 {{- $source := include "multicloud-controller-manager.cloudConfig.source" . -}}
@@ -26,8 +27,28 @@ Name of the object with the cloud-config.
 {{- else if eq $source "existingConfigMap" -}}
 {{- tpl .Values.cloudConfig.existingConfigMap.name . -}}
 {{- else -}}
-{{- default (printf "%s-config" (include "multicloud-controller-manager.fullname" .)) .Values.cloudConfig.secretName -}}
+{{- $name := default (printf "%s-config" (include "multicloud-controller-manager.fullname" .)) .Values.cloudConfig.secretName -}}
+{{- printf "%s-%s" $name (hasKey . "verify" | ternary "verify" (include "multicloud-controller-manager.cloudConfig.text" . | sha256sum | trunc 8)) -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+The object with the cloud-config. Arguments: root and annotations.
+*/}}
+{{- define "multicloud-controller-manager.cloudConfig.object" -}}
+{{- $text := include "multicloud-controller-manager.cloudConfig.text" .root -}}
+apiVersion: v1
+kind: {{ .root.Values.cloudConfig.renderAs }}
+metadata:
+  {{- include "multicloud-controller-manager.metadata" (dict "root" .root "name" (include "multicloud-controller-manager.cloudConfig.name" .root) "namespace" (include "multicloud-controller-manager.namespace" .root) "annotations" .annotations) | nindent 2 }}
+{{- if eq .root.Values.cloudConfig.renderAs "Secret" }}
+type: Opaque
+data:
+  cloud.conf: {{ $text | b64enc | quote }}
+{{- else }}
+data:
+  cloud.conf: {{ $text | toJson }}
+{{- end }}
 {{- end -}}
 
 {{/*

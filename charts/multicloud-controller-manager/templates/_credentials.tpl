@@ -9,10 +9,34 @@ Secret of vsphere.credentials: its name and namespace. The mapping is empty for 
 {{- else if .existingSecret.name -}}
 {{- $secret = dict "name" (tpl .existingSecret.name $) "namespace" (default $namespace .existingSecret.namespace) -}}
 {{- else if .create -}}
-{{- $secret = dict "name" (printf "%s-credentials" (include "multicloud-controller-manager.fullname" $)) "namespace" $namespace -}}
+{{- $secret = dict "name" (printf "%s-credentials%s" (include "multicloud-controller-manager.fullname" $) (hasKey $ "verify" | ternary "-verify" "")) "namespace" $namespace -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $secret -}}
+{{- end -}}
+
+{{/*
+Whether the chart makes that Secret: true or empty.
+*/}}
+{{- define "multicloud-controller-manager.credentials.made" -}}
+{{- if and .Values.vsphere.credentials.create (eq .Values.provider "vsphere") -}}true{{- end -}}
+{{- end -}}
+
+{{/*
+That Secret. Arguments: root and annotations.
+*/}}
+{{- define "multicloud-controller-manager.credentials.object" -}}
+{{- $secret := include "multicloud-controller-manager.credentials" .root | fromJson -}}
+apiVersion: v1
+kind: Secret
+metadata:
+  {{- include "multicloud-controller-manager.metadata" (dict "root" .root "name" $secret.name "namespace" $secret.namespace "annotations" .annotations) | nindent 2 }}
+type: Opaque
+data:
+  {{- range $server, $login := .root.Values.vsphere.credentials.servers }}
+  {{ printf "%s.username" $server }}: {{ $login.username | b64enc | quote }}
+  {{ printf "%s.password" $server }}: {{ $login.password | b64enc | quote }}
+  {{- end }}
 {{- end -}}
 
 {{/*

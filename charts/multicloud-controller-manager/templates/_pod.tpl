@@ -6,29 +6,18 @@ metadata:
   labels:
     {{- $own := include "multicloud-controller-manager.podLabels" . | fromJson }}
     {{- toYaml (mergeOverwrite (deepCopy (.Values.podLabels | default dict)) $own) | nindent 4 }}
-  {{- with include "multicloud-controller-manager.podAnnotations" . | fromJson }}
+  {{- $annotations := include "multicloud-controller-manager.podAnnotations" . | fromJson }}
+  {{- with .Values.cloudConfig.restartToken }}
+  {{- $_ := set $annotations "multicloud-ccm.io/restart-token" . }}
+  {{- end }}
+  {{- with $annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ include "multicloud-controller-manager.serviceAccountName" . | quote }}
-  automountServiceAccountToken: {{ and .Values.automountServiceAccountToken (empty .Values.kubeconfig.existingSecret) }}
-  {{- if include "multicloud-controller-manager.hostNetwork" . }}
-  hostNetwork: true
-  {{- end }}
-  dnsPolicy: {{ include "multicloud-controller-manager.dnsPolicy" . }}
-  {{- with .Values.priorityClassName }}
-  priorityClassName: {{ . | quote }}
-  {{- end }}
-  enableServiceLinks: {{ .Values.enableServiceLinks }}
-  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds | int64 }}
-  {{- include "multicloud-controller-manager.podCommon" . | nindent 2 }}
+  {{- include "multicloud-controller-manager.podSpec" . | nindent 2 }}
   {{- with include "multicloud-controller-manager.topologySpread" . }}
   {{- . | nindent 2 }}
-  {{- end }}
-  {{- with .Values.initContainers }}
-  initContainers:
-    {{- toYaml . | nindent 4 }}
   {{- end }}
   containers:
     - {{ include "multicloud-controller-manager.container" . | indent 6 | trim }}
@@ -38,49 +27,58 @@ spec:
 {{- end -}}
 
 {{/*
-What the Pods of the workload and of helm test have in common.
+What the Pods of the workload and those that verify a cloud-config have in common: all but the containers.
 */}}
-{{- define "multicloud-controller-manager.podCommon" -}}
-{{- $parts := list -}}
-{{- with include "multicloud-controller-manager.imagePullSecrets" . -}}{{- $parts = append $parts . -}}{{- end -}}
-{{- with .Values.podSecurityContext -}}{{- $parts = append $parts (toYaml (dict "securityContext" .)) -}}{{- end -}}
-{{- with .Values.dnsConfig -}}{{- $parts = append $parts (toYaml (dict "dnsConfig" .)) -}}{{- end -}}
-{{- with .Values.hostAliases -}}{{- $parts = append $parts (toYaml (dict "hostAliases" .)) -}}{{- end -}}
-{{- with include "multicloud-controller-manager.placement" . | trim -}}{{- $parts = append $parts . -}}{{- end -}}
-{{- $parts = append $parts (toYaml (dict "volumes" (include "multicloud-controller-manager.files" . | fromJson).volumes)) -}}
-{{- join "\n" $parts -}}
+{{- define "multicloud-controller-manager.podSpec" -}}
+serviceAccountName: {{ include "multicloud-controller-manager.serviceAccountName" . | quote }}
+automountServiceAccountToken: {{ and .Values.automountServiceAccountToken (empty .Values.kubeconfig.existingSecret) }}
+{{- if include "multicloud-controller-manager.hostNetwork" . }}
+hostNetwork: true
+{{- end }}
+dnsPolicy: {{ include "multicloud-controller-manager.dnsPolicy" . }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . | quote }}
+{{- end }}
+enableServiceLinks: {{ .Values.enableServiceLinks }}
+terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds | int64 }}
+{{- with include "multicloud-controller-manager.imagePullSecrets" . }}
+{{ . }}
+{{- end }}
+{{- with .Values.podSecurityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with include "multicloud-controller-manager.placement" . | trim }}
+{{ . }}
+{{- end }}
+volumes:
+  {{- toYaml (include "multicloud-controller-manager.files" . | fromJson).volumes | nindent 2 }}
+{{- with .Values.initContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/*
-Generated text is part of the Pod template: new Pods try it before the old ones are replaced.
+Annotations of Pods that the user gives.
 */}}
 {{- define "multicloud-controller-manager.podAnnotations" -}}
-{{- $own := dict -}}
-{{- if include "multicloud-controller-manager.cloudConfig.made" . -}}
-{{- $_ := set $own "checksum/cloud-config" (include "multicloud-controller-manager.cloudConfig.text" . | sha256sum) -}}
-{{- end -}}
-{{- with .Values.cloudConfig.restartToken -}}
-{{- $_ := set $own "multicloud-ccm.io/restart-token" . -}}
-{{- end -}}
-{{- toJson (mergeOverwrite (deepCopy (.Values.commonAnnotations | default dict)) (.Values.podAnnotations | default dict) $own) -}}
+{{- toJson (mergeOverwrite (deepCopy (.Values.commonAnnotations | default dict)) (.Values.podAnnotations | default dict)) -}}
 {{- end -}}
 
 {{- define "multicloud-controller-manager.container" -}}
 name: cloud-controller-manager
-image: {{ include "multicloud-controller-manager.image" . | quote }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
-command:
-  - /multicloud-controller-manager
+{{ include "multicloud-controller-manager.containerSpec" . }}
 args:
   {{- include "multicloud-controller-manager.arguments" . | nindent 2 }}
-{{- with (include "multicloud-controller-manager.environment" . | fromJson).items }}
-env:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.envFrom }}
-envFrom:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
 ports:
   - name: https
     containerPort: {{ .Values.securePort | int64 }}
@@ -95,6 +93,24 @@ livenessProbe:
 {{- end }}
 {{- with .Values.lifecycle }}
 lifecycle:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/*
+What the containers of these Pods have in common: all but the arguments, and what only a server needs.
+*/}}
+{{- define "multicloud-controller-manager.containerSpec" -}}
+image: {{ include "multicloud-controller-manager.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+command:
+  - /multicloud-controller-manager
+{{- with (include "multicloud-controller-manager.environment" . | fromJson).items }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.envFrom }}
+envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.resources }}

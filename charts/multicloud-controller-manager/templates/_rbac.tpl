@@ -77,7 +77,7 @@ of failed logins as node-controller, whatever controllers run.
 
 {{/*
 A role with its binding. Arguments: root, suffix of the name, namespace (empty for a ClusterRole), rules and whom the binding is
-for instead of our own account: subjects, or account, one in kube-system.
+for instead of our own account: subjects, or account, one in kube-system. Annotations are optional.
 */}}
 {{- define "multicloud-controller-manager.boundRole" -}}
 {{- $name := include "multicloud-controller-manager.rbacName" .root -}}
@@ -85,7 +85,7 @@ for instead of our own account: subjects, or account, one in kube-system.
 {{- $name = printf "%s:%s" $name . -}}
 {{- end -}}
 {{- $scope := ternary "" "Cluster" (not (empty .namespace)) -}}
-{{- $metadata := include "multicloud-controller-manager.metadata" (dict "root" .root "name" $name "namespace" .namespace) -}}
+{{- $metadata := include "multicloud-controller-manager.metadata" (dict "root" .root "name" $name "namespace" .namespace "annotations" .annotations) -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $scope }}Role
 metadata:

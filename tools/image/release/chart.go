@@ -217,7 +217,7 @@ func writeManifests(ctx context.Context, o options, c chart, provider string) er
 `
 	config := "No cloud-config is needed."
 	args := []string{
-		"template", commandName, filepath.Join(o.output, c.fileName()), "--namespace", "kube-system", "--skip-tests", "--set", "provider=" + provider,
+		"template", commandName, filepath.Join(o.output, c.fileName()), "--namespace", "kube-system", "--no-hooks", "--set", "provider=" + provider,
 	}
 	if provider != "aws" {
 		secret := "ccm-" + provider

@@ -175,10 +175,10 @@ func namesIn(t *testing.T, folder string) []string {
 func testManifests(t *testing.T, folder string) {
 	t.Helper()
 	for provider, wants := range map[string][]string{
-		"aws": {"No cloud-config is needed.\n", "rendered: --namespace kube-system --skip-tests --set provider=aws\n"},
+		"aws": {"No cloud-config is needed.\n", "rendered: --namespace kube-system --no-hooks --set provider=aws\n"},
 		"vsphere": {
 			"# Manifests of multicloud-controller-manager v1.2.3 for the provider vsphere", "Secret kube-system/ccm-vsphere",
-			"rendered: --namespace kube-system --skip-tests --set provider=vsphere --set cloudConfig.existingSecret.name=ccm-vsphere\n",
+			"rendered: --namespace kube-system --no-hooks --set provider=vsphere --set cloudConfig.existingSecret.name=ccm-vsphere\n",
 		},
 	} {
 		text := string(readFile(t, folder, "manifests-"+provider+".yaml"))
