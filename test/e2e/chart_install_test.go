@@ -205,6 +205,9 @@ func testSwitch(t *testing.T, w *workload, upgrade func()) {
 	t.Helper()
 	old := maps.Clone(w.pods)
 	upgrade()
+	for _, p := range old {
+		p.unauthorized = true // the permissions are those of the new provider
+	}
 	second := w.pods[w.hosts[1]]
 	second.refresh(t)
 	w.rollOut(t)
