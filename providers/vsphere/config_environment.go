@@ -126,6 +126,7 @@ func (r *resolver) addEntry(variable, id, name string) {
 	for _, key := range companions() {
 		r.Origins[entryName(name, key)] = "default"
 	}
+	r.Origins[entryName(name, "retired")] = "default"
 	r.setFrom(variable, entryName(name, "server"), name)
 	for _, end := range slices.Sorted(maps.Keys(companions())) {
 		companion := "VCENTER_" + id + "_" + end

@@ -220,7 +220,7 @@ func TestEnvironment(t *testing.T) {
 // TestEnvironmentExplained shows where values of the environment are used.
 func TestEnvironmentExplained(t *testing.T) {
 	t.Parallel()
-	const text = "[Global]\nuser = u\npassword = p\n[VirtualCenter \"vc\"]\nserver = file\nport = 5\nca-file = /file.pem\n"
+	const text = "[Global]\nuser = u\npassword = p\n[VirtualCenter \"vc\"]\nserver = file\nport = 5\nca-file = /file.pem\nretired = true\n"
 	env := in(map[string]string{"VSPHERE_VCENTER_1": "vc", "VCENTER_1_PASSWORD": "x", "VSPHERE_CAFILE": "/env.pem", "VSPHERE_VCENTER": "vc2"})
 	got := map[string]string{}
 	for _, s := range explainIn(parse(t, text), env) {

@@ -45,9 +45,10 @@
 //     reads and in filters: config.extraConfig["guestinfo.metadata"]. Properties
 //     that are not set are left out of an enter; when they become unset later, the
 //     feed assigns nothing (Op assign, Val nil), except arrays, which become empty.
-//   - A read returns at most 100 objects in one page, and the next page needs a role on
-//     the root folder, see [VCenter.SetHidden]. Properties that cannot be read are in
-//     the missingSet, see [VCenter.SetUnreadable].
+//   - A read returns at most 100 objects in one page, or fewer ([VCenter.SetReadPage]),
+//     and the next page needs a role on the root folder, see [VCenter.SetHidden]. Pages
+//     that are not read stay until they are dropped ([VCenter.UnreadPages]). Properties
+//     that cannot be read are in the missingSet, see [VCenter.SetUnreadable].
 //   - Searches obey the datacenter and find UUIDs in any case.
 //   - A guest that is switched off reports no networks, and no name unless
 //     [VM.KeepHostname] is set.

@@ -70,6 +70,9 @@ func (c *collector) ContinueRetrievePropertiesEx(ctx *simulator.Context, req *ty
 		}
 	}
 
+	if !c.v.unread[req.Token] {
+		return &methods.ContinueRetrievePropertiesExBody{Fault_: noSuchPage()}
+	}
 	res := c.PropertyCollector.ContinueRetrievePropertiesEx(ctx, req)
 	if body, ok := res.(*methods.ContinueRetrievePropertiesExBody); ok && body.Res != nil {
 		c.v.leavePage(req.Token, body.Res.Returnval.Token)
@@ -82,12 +85,16 @@ func (c *collector) ContinueRetrievePropertiesEx(ctx *simulator.Context, req *ty
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vmodl.query.PropertyCollector.html
 func (c *collector) CancelRetrievePropertiesEx(req *types.CancelRetrievePropertiesEx) soap.HasFault {
 	if !c.v.unread[req.Token] {
-		return &methods.CancelRetrievePropertiesExBody{Fault_: simulator.Fault("", &types.InvalidProperty{Name: "token"})}
+		return &methods.CancelRetrievePropertiesExBody{Fault_: noSuchPage()}
 	}
 	c.v.leavePage(req.Token, "")
 
 	return &methods.CancelRetrievePropertiesExBody{Res: new(types.CancelRetrievePropertiesExResponse)}
 }
+
+// noSuchPage is the fault of a token that is not that of the latest page, or of a page
+// that was dropped.
+func noSuchPage() *soap.Fault { return simulator.Fault("", &types.InvalidProperty{Name: "token"}) }
 
 // leavePage notes that a page was read or dropped, and that another one is left. It is
 // called with mu held.
