@@ -36,7 +36,7 @@ func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, e
 	return proveIn(ctx, candidate, processEnvironment(), tuning{session: session.Options{LoginGuard: session.NewLoginGuard(clock.RealClock{})}})
 }
 
-// proveIn logs in to all vCenters, and finds the datacenters and the VMs of the Nodes. What it
+// proveIn logs in to all vCenters that are not retired, and finds the datacenters and the VMs of the Nodes. What it
 // counts is not that of the provider that runs.
 func proveIn(ctx context.Context, candidate provider.Candidate, env environment, t tuning) (provider.Proof, error) {
 	cfg, _, problems := decode(candidate.File, env)
@@ -53,6 +53,7 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	if err != nil {
 		return provider.Proof{}, err
 	}
+	vcenters = lists.Filter(vcenters, func(vc *vcenter) bool { return !vc.retired })
 	accounts, err := logIn(ctx, vcenters)
 	proof := provider.Proof{Identity: accounts, Scope: c.config.scope()}
 	if err != nil {
@@ -128,6 +129,9 @@ func (c *Config) scope() string {
 		datacenters := "all datacenters"
 		if list := c.VirtualCenter[name].Datacenters; len(list) > 0 {
 			datacenters = "datacenters " + strings.Join(list, ", ")
+		}
+		if c.VirtualCenter[name].Retired {
+			datacenters = "which is retired and not tried"
 		}
 		parts = append(parts, fmt.Sprintf("vCenter %s, %s", name, datacenters))
 	}

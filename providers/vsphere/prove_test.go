@@ -52,6 +52,13 @@ func TestProve(t *testing.T) {
 			},
 			change: [2]string{"datacenters = dc", "datacenters = empty"},
 		},
+		"RetiredAndDown": {
+			proof: providertest.Proof{
+				Reason: "VS-NODE-15: nothing waits for a retired vCenter", Identity: "user", Scope: "vCenter old, which is retired and not tried; vCenter vc",
+				Found: 2, Missing: []string{"node-gone"},
+			},
+			change: [2]string{"datacenters = dc\n", "datacenters = dc\n[VirtualCenter \"old\"]\nserver = 127.0.0.1\nport = 1\nretired = true\n"},
+		},
 		"Down": {
 			proof: providertest.Proof{Reason: "no response", Scope: "vCenter vc", Err: "vCenter vc", Unanswered: true},
 			fault: func(vc *sim.VCenter) { vc.Down() },
