@@ -43,7 +43,7 @@ type soakSize struct {
 // vCenter can. The race detector gets a sample of it.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	size := soakSize{nodes: 200, foreign: 10_000, period: 24 * time.Hour, churn: 3 * time.Minute, faults: 25 * time.Minute, page: 100 * time.Millisecond}
+	size := soakSize{nodes: 200, foreign: 10_000, period: 24 * time.Hour, churn: 3 * time.Minute, faults: 25 * time.Minute}
 	if raceDetector {
 		size = soakSize{nodes: 20, foreign: 100, period: 2 * time.Hour, churn: time.Minute, faults: 15 * time.Minute, page: 700 * time.Millisecond}
 	}
