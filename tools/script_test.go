@@ -50,7 +50,7 @@ type outcome struct {
 func commands(t *testing.T, goScript string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"sh", "awk", "basename", "chmod", "date", "dirname", "grep", "mkdir", "mv", "rm", "sleep", "tail", "uname"} {
+	for _, name := range []string{"sh", "awk", "basename", "chmod", "date", "dirname", "getconf", "grep", "mkdir", "mv", "rm", "seq", "sleep", "tail", "uname"} {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
