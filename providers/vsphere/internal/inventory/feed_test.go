@@ -217,7 +217,7 @@ func TestReconnects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := simulate(t, cloudsim.VCenterSpec{})
-			i := watch(t, v, Config{MaxWait: time.Second, Margin: 200 * time.Millisecond, CallTimeout: 300 * time.Millisecond})
+			i := watch(t, v, Config{MaxWait: time.Second, Margin: 3 * time.Second, CallTimeout: 3 * time.Second})
 			gone, stays := v.VM("web-0"), v.VM("web-1")
 
 			fail(v)

@@ -27,7 +27,7 @@ import (
 func TestHang(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{CallTimeout: time.Second, Clock: b.clock})
+	s := b.open(t, session.Options{CallTimeout: 3 * time.Second, Clock: b.clock})
 	ctx := bounded(t)
 	if err := errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)); err != nil {
 		t.Fatalf("call = %v", err)
@@ -146,10 +146,10 @@ func truncate(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{CallTimeout: 500 * time.Millisecond})
+	s := b.open(t, session.Options{CallTimeout: 2 * time.Second})
 	err := s.SOAP(bounded(t), func(ctx context.Context, c *vim25.Client) error {
 		_, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{
-			This: c.ServiceContent.PropertyCollector, Options: &types.WaitOptions{MaxWaitSeconds: new(int32(1))},
+			This: c.ServiceContent.PropertyCollector, Options: &types.WaitOptions{MaxWaitSeconds: new(int32(3))},
 		})
 
 		return err
