@@ -67,6 +67,7 @@ const testZone = "us-west-2a"
 func newNodesAdapter(t testing.TB) conformance.Cloud {
 	// The suite makes hundreds of calls at once, with a client that does not wait.
 	r := newRegion(t, sim.Options{InMemory: true, DisableThrottling: true})
+	r.SetFilterTime(3 * time.Millisecond)
 	r.seed.VPC = r.AddVPC(sim.VPCSpec{CIDR: "10.9.0.0/16"}) // where the suite's addresses are
 	subnet := r.AddSubnet(sim.SubnetSpec{VPC: r.seed.VPC, Zone: testZone, CIDR: "10.9.0.0/16"})
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
@@ -15,12 +14,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 )
 
 // identityTimeout bounds the discovery of the identity: one query to the
 // instance metadata for the region, one for the instance, and one to EC2, with
 // the credentials for it, each with its retries. The process waits for it.
-const identityTimeout = 20 * time.Second
+const identityTimeout = inventory.DefaultTimeout
 
 // identity is the region, VPC and cluster of this process, and the instance it
 // runs on if that was queried.

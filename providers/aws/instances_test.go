@@ -180,7 +180,7 @@ func TestEvidenceSince(t *testing.T) {
 	t.Parallel()
 	times := tuning{MaxAge: 30 * time.Second, Timeout: 20 * time.Second}
 	changed := time.Now()
-	if got := evidenceSince(changed, times).Sub(changed); got != 150*time.Second {
+	if got := evidenceSince(changed, times).Sub(changed); got != 110*time.Second {
 		t.Errorf("instances are evidence %s after the change", got)
 	}
 	if got := evidenceSince(time.Time{}, times); !got.IsZero() {

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/client-go/informers"
@@ -45,12 +46,19 @@ func newNodeParts(cfg *Config, id identity, api client.EC2, times tuning, lists 
 func (c *cloud) serveNodes() {
 	id, times, api := c.identity, c.tuning.source.withDefaults(), c.clients.EC2
 	c.nodeParts = newNodeParts(c.config, id, api, times, metrics.New(ProviderName).Snapshot("instances"))
-	options := c.tuning.instances
+	options := instanceOptions(c.tuning.instances)
 	options.Provider, options.DeleteByName = ProviderName, c.config.deleteByName
 	options.EvidenceSince = func() time.Time { return evidenceSince(c.clients.OwnerChanged(), times) }
 	options.Metrics = metrics.New(ProviderName)
 	c.instances = instance.New(c.source, options)
 	c.routes = newRoutes(routesConfig{Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID}, api, c.source)
+}
+
+// instanceOptions returns options in which a read of EC2 may take all of its attempts.
+func instanceOptions(o instance.Options) instance.Options {
+	o.Timeout, o.StepTimeout = cmp.Or(o.Timeout, inventory.DefaultTimeout), cmp.Or(o.StepTimeout, inventory.DefaultTimeout)
+
+	return o
 }
 
 // evidenceSince returns the time since which no Lookup is about the account before

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go/middleware"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -28,11 +30,11 @@ func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 // TestRecoveryFromHangingCloud: Nodes wait for an EC2 that takes requests and
 // never responds, whatever names their instances. A round of lookups begins
 // every five seconds, as for Nodes that wait to be initialized. Once EC2
-// responds, a lookup works within 15 seconds, at whichever moment of the calls
-// before that is.
+// responds, a lookup works within 35 seconds, at whichever moment of the calls
+// before that is: the last attempt of a call has 30.
 func TestRecoveryFromHangingCloud(t *testing.T) {
 	t.Parallel()
-	const mostWait = 15 * time.Second
+	const mostWait = 35 * time.Second
 	r := newRegion(t, sim.Options{})
 	id := r.seed.AddNode(sim.InstanceSpec{})
 	r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "node-1.example"})
@@ -44,7 +46,7 @@ func TestRecoveryFromHangingCloud(t *testing.T) {
 	}
 	longest := map[string]time.Duration{}
 	synctest.Test(t, func(t *testing.T) {
-		for outage := time.Second; outage < 50*time.Second; outage += 700 * time.Millisecond {
+		for outage := time.Second; outage < 60*time.Second; outage += 700 * time.Millisecond {
 			for name, waited := range r.in(t).waitThrough(outage, refs) {
 				longest[name] = max(longest[name], waited)
 				if waited > mostWait {
@@ -54,6 +56,87 @@ func TestRecoveryFromHangingCloud(t *testing.T) {
 		}
 	})
 	t.Logf("the longest waits: %v", longest)
+}
+
+// TestSlowEC2 (AWS-API-8): where EC2 takes eight seconds for each response, every
+// Node is initialized, and one whose instance is gone is found to be gone.
+func TestSlowEC2(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		node   func(r *region) *v1.Node
+		exists bool
+	}{
+		"by ID": {"instance, zones and topology", func(r *region) *v1.Node {
+			return node(r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}}), kubetest.Tainted())
+		}, true},
+		"by name": {"a call with a filter", func(r *region) *v1.Node {
+			r.seed.AddNode(sim.InstanceSpec{PrivateDNSName: "node-1.example"})
+
+			return kubetest.Node("node-1.example", kubetest.Tainted())
+		}, true},
+		"Fargate": {"by its network interface", func(r *region) *v1.Node {
+			pod := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]})
+
+			return kubetest.Node("fargate", kubetest.ProviderID(fargateID(pod)), kubetest.Tainted())
+		}, true},
+		"gone": {"missing and confirmed", func(*region) *v1.Node { return node("i-0123456789abcdef1") }, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{})
+			known := r.seed.AddNode(sim.InstanceSpec{})
+			synctest.Test(t, func(t *testing.T) {
+				r, subject := r.in(t), tc.node(r)
+				v2 := instance.New(r.directSource(), instanceOptions(instance.Options{Provider: ProviderName}))
+				if exists, err := v2.InstanceExists(t.Context(), node(known)); !exists || err != nil {
+					t.Errorf("the evidence that the account is the right one: %t, %v", exists, err)
+				}
+				r.Interceptor().Inject("ec2", simserver.Always(), simserver.Slow(8*time.Second))
+				begun := time.Now()
+				if tc.exists {
+					r.initialize(v2, subject)
+				}
+				exists, err := v2.InstanceExists(t.Context(), subject)
+				if err != nil || exists != tc.exists {
+					t.Errorf("%s: exists %t, %v", tc.reason, exists, err)
+				}
+				t.Logf("%s: %s", name, time.Since(begun))
+			})
+		})
+	}
+}
+
+// initialize initializes a Node as the controller does, which is told when there is
+// an outcome, in at most two minutes.
+func (r *region) initialize(v2 *instance.V2, node *v1.Node) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
+	defer cancel()
+	queued := make(chan struct{}, 1)
+	v2.SetRequeue(func(string) { queued <- struct{}{} })
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { v2.Run(ctx) })
+	for {
+		metadata, err := v2.InstanceMetadata(ctx, node)
+		if err == nil {
+			if metadata.Zone == "" {
+				r.t.Error("the metadata has no zone")
+			}
+
+			return
+		}
+		select {
+		case <-queued:
+		case <-ctx.Done():
+			r.t.Errorf("the node is not initialized: %v", err)
+
+			return
+		}
+	}
 }
 
 // TestTopologyAtTheNextAttempt: a Node that waits is attempted every five
@@ -93,7 +176,7 @@ func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref)
 	var mu sync.Mutex
 	waited := map[string]time.Duration{}
 	lookup := func(name string) {
-		ctx, cancel := context.WithTimeout(ctx, instance.DefaultTimeout)
+		ctx, cancel := context.WithTimeout(ctx, inventory.DefaultTimeout)
 		defer cancel()
 		_, err := s.Lookup(ctx, []instance.Ref{refs[name]})[0].Get()
 		mu.Lock()

@@ -32,7 +32,7 @@ const (
 	// maxTopologies is the maximum number of instances in one call.
 	maxTopologies = 100
 	// topologyTimeout leaves time to continue without a result.
-	topologyTimeout = 10 * time.Second
+	topologyTimeout = inventory.DefaultTimeout / 2
 	// unsupportedAge is how long it is cached that a region, a type or an
 	// instance has no topology. deniedAge is the same for a missing permission,
 	// which an administrator may add at any time, topologyAge for a topology,

@@ -12,14 +12,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// A Node is described at most attemptPeriod + stepTimeout after the cloud
+// A Node is described at most attemptPeriod + Options.StepTimeout after the cloud
 // responds again: an attempt that began before can hang that long. These are
 // times of the runtime and not of Options.Clock, as are all deadlines.
 const (
 	// attemptPeriod is how often waiting Nodes are attempted.
 	attemptPeriod = 5 * time.Second
-	// stepTimeout bounds each call of the Source that an attempt makes.
-	stepTimeout = 8 * time.Second
 	// firstPatience is how long InstanceMetadata waits for the first attempt for
 	// a Node.
 	firstPatience = 5 * time.Second
@@ -72,7 +70,7 @@ func (v *V2) Run(ctx context.Context) {
 func (v *V2) attempt(ctx context.Context, n *waitingNode) {
 	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
 	defer cancel()
-	metadata, err := v.metadataOf(ctx, n.node, n.ref, stepTimeout)
+	metadata, err := v.metadataOf(ctx, n.node, n.ref, v.opts.StepTimeout)
 	v.waiting.end(n, metadata, err)
 }
 

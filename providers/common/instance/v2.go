@@ -19,6 +19,7 @@ import (
 const (
 	DefaultMinAge      = 5 * time.Minute
 	DefaultTimeout     = 30 * time.Second
+	DefaultStepTimeout = 8 * time.Second
 	DefaultNegativeTTL = 10 * time.Second
 )
 
@@ -42,6 +43,9 @@ type Options struct {
 	// Timeout bounds one call of the framework, with all that the Source does
 	// for it.
 	Timeout time.Duration
+	// StepTimeout bounds each call of the Source that is made in the background
+	// for a Node that waits to be initialized.
+	StepTimeout time.Duration
 	// NegativeTTL is how long after a Confirm that found nothing the same Ref
 	// is not confirmed again; its result serves all callers meanwhile. A failed
 	// Confirm counts for a quarter of it.
@@ -62,6 +66,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.MinAge = cmp.Or(o.MinAge, DefaultMinAge)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.StepTimeout = cmp.Or(o.StepTimeout, DefaultStepTimeout)
 	o.NegativeTTL = cmp.Or(o.NegativeTTL, DefaultNegativeTTL)
 	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 

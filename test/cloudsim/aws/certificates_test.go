@@ -60,6 +60,7 @@ func TestListenerWithUnknownCertificate(t *testing.T) {
 	toTLS := func(arn string) error {
 		_, err := k.v2.ModifyListener(t.Context(), &elbv2.ModifyListenerInput{
 			ListenerArn: new(plain), Protocol: elbv2types.ProtocolEnumTls, Certificates: []elbv2types.Certificate{{CertificateArn: new(arn)}},
+			SslPolicy: new(defaultSecurityPolicy),
 		})
 
 		return err

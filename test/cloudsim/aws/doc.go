@@ -27,6 +27,7 @@
 //	cloud.SetQuotas(aws.Quotas{ZoneTargets: 1000})
 //	cloud.SetCertificates(arn); cloud.RemoveCertificate(arn)
 //	cloud.SetConsistency(aws.Consistency{Reads: 2})
+//	cloud.SetFilterTime(3 * time.Millisecond)   // for each instance of the account
 //	cloud.Server().Down(); cloud.Server().Hang(); cloud.Server().Up()
 //
 // # Operations

@@ -72,10 +72,10 @@ func (c *Cloud) findInstances(ids []string, find func(*simstate.Created) bool) (
 			missing = append(missing, id)
 		}
 	}
-	switch len(missing) {
-	case 0:
+	switch {
+	case len(missing) == 0:
 		return found, nil
-	case 1:
+	case len(missing) == 1 || c.ec2.queries.firstMissing:
 		return nil, fail("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", missing[0])
 	}
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -169,6 +171,46 @@ func TestInstanceRejected(t *testing.T) {
 			wantCode(t, err, tc.want, tc.texts...)
 		})
 	}
+}
+
+// TestFilterTime: a filter takes time for each instance, and InstanceIds none.
+func TestFilterTime(t *testing.T) {
+	t.Parallel()
+	c := start(t, Options{PageSize: 5})
+	ids := c.Seed("demo").AddNodes(10)
+	c.SetFilterTime(300 * time.Millisecond)
+	config := c.Config()
+	api := ec2.NewFromConfig(config, func(o *ec2.Options) { o.APIOptions = append(o.APIOptions, c.ServeDirectly) })
+	for name, tc := range map[string]struct {
+		in   ec2.DescribeInstancesInput
+		want time.Duration
+	}{
+		"filter":    {ec2.DescribeInstancesInput{Filters: []types.Filter{by("instance-id", ids[0])}}, 3 * time.Second},
+		"two pages": {ec2.DescribeInstancesInput{Filters: []types.Filter{by("instance-state-name", Running)}, MaxResults: new(int32(5))}, 3 * time.Second},
+		"IDs":       {ec2.DescribeInstancesInput{InstanceIds: ids}, 0},
+		"all":       {ec2.DescribeInstancesInput{}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				if _, err := instancesOf(t, api, &tc.in); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begun); took != tc.want {
+					t.Errorf("took %s, want %s", took, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestFirstMissing: an error can name only the first of several missing instances.
+func TestFirstMissing(t *testing.T) {
+	t.Parallel()
+	c := start(t, Options{})
+	c.SetFirstMissing(true)
+	_, err := ec2Client(t, c).DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{"i-0dead", "i-0beef"}})
+	wantCode(t, err, "InvalidInstanceID.NotFound", "The instance ID 'i-0beef' does not exist")
 }
 
 func TestInstanceLife(t *testing.T) {

@@ -20,6 +20,7 @@ type ec2State struct {
 	interfaces  store[*networkInterface]
 	allocations store[*allocation]
 	topology    topologyState
+	queries     queries
 	lost        []string // what the builder made and clients deleted
 
 	hideRouteInstances bool // see SetRouteInstances
@@ -94,6 +95,7 @@ type subnet struct {
 	used          map[netip.Addr]bool
 	next, next6   netip.Addr
 	publicIPs     bool
+	outpost       string
 }
 
 // reserved is the number of addresses that AWS keeps in a subnet.

@@ -95,6 +95,7 @@ func (c *Cloud) describeSubnets(p params) (any, error) {
 		Zone     string            `xml:"availabilityZone"`
 		ZoneID   string            `xml:"availabilityZoneId"`
 		Owner    string            `xml:"ownerId"`
+		Outpost  *string           `xml:"outpostArn"`
 		PublicIP bool              `xml:"mapPublicIpOnLaunch"`
 		IPv6     []ipv6Association `xml:"ipv6CidrBlockAssociationSet>item"`
 		Tags     []tagXML          `xml:"tagSet>item"`
@@ -108,6 +109,9 @@ func (c *Cloud) describeSubnets(p params) (any, error) {
 		out := item{
 			ID: s.id, ARN: c.arn("ec2", "subnet/"+s.id), State: "available", VPCID: s.vpc, CIDR: s.cidr.String(), Free: s.free(),
 			Zone: s.zone, ZoneID: c.zoneIDOf(s.zone), Owner: c.opts.AccountID, PublicIP: s.publicIPs, Tags: renderTags(s.tags),
+		}
+		if s.outpost != "" {
+			out.Outpost = &s.outpost
 		}
 		if s.ipv6.IsValid() {
 			out.IPv6 = []ipv6Association{{"subnet-cidr-assoc-" + s.id[7:], s.ipv6.String(), "associated"}}

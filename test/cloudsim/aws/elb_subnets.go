@@ -30,6 +30,12 @@ func (c *Cloud) selectSubnets(ids, before []string, scheme string, codes errorCo
 		if s == nil {
 			return nil, fail("SubnetNotFound", "The subnet ID '%s' does not exist", id)
 		}
+		// Neither classic nor network load balancers are there:
+		// https://github.com/kubernetes-sigs/aws-load-balancer-controller/pull/1627
+		// https://github.com/openshift/openshift-docs/pull/71263
+		if s.outpost != "" {
+			return nil, fail("InvalidSubnet", "The subnet '%s' is on the Outpost '%s', which is not supported", id, s.outpost)
+		}
 		if zones[s.zone] {
 			return nil, codes.configuration("%s", codes.sameZone)
 		}

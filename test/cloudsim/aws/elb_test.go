@@ -140,6 +140,9 @@ func TestClassicCreateRejected(t *testing.T) {
 		"zones alone": {"there is no default VPC", func(_ *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Subnets, in.AvailabilityZones = nil, []string{"us-west-2a"}
 		}, "InvalidConfigurationRequest"},
+		"subnet on an Outpost": {"", func(k *balancing, in *elb.CreateLoadBalancerInput) {
+			in.Subnets = []string{k.AddSubnet(SubnetSpec{VPC: k.seed.VPC, Zone: "us-west-2a", CIDR: "10.0.250.0/24", Outpost: "arn:aws:outposts:us-west-2:123456789012:outpost/op-0"})}
+		}, "InvalidSubnet"},
 		"unknown subnet": {"", func(_ *balancing, in *elb.CreateLoadBalancerInput) { in.Subnets[0] = "subnet-0" }, "SubnetNotFound"},
 		"two subnets in a zone": {"one per zone", func(k *balancing, in *elb.CreateLoadBalancerInput) {
 			in.Subnets = append(in.Subnets, k.seed.Private["us-west-2a"])

@@ -87,6 +87,12 @@ func (c *Cloud) modifyListener(p params) (any, error) {
 		return nil, err
 	}
 	l := old.clone()
+	// "If you change the protocol from HTTP to HTTPS, or from TCP to TLS, you must add
+	// the security policy and default certificate properties."
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html
+	if p.str("Protocol") == "TLS" && old.protocol != "TLS" && !p.has("SslPolicy") {
+		return nil, invalid("A security policy must be specified for TLS listeners")
+	}
 	if err := c.readNetworkListener(p, l); err != nil {
 		return nil, err
 	}

@@ -154,7 +154,10 @@ func TestListenerModify(t *testing.T) {
 	wantCode(t, modify(elbv2.ModifyListenerInput{DefaultActions: listenerInput(balancer, other, 80).DefaultActions}), "")
 	expect("another target group", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
 	wantCode(t, modify(elbv2.ModifyListenerInput{Port: new(int32(81))}), "DuplicateListener")
-	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumTls}), "ValidationError", "certificate")
+	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumTls, SslPolicy: new("ELBSecurityPolicy-2016-08")}), "ValidationError", "certificate")
+	wantCode(t, modify(elbv2.ModifyListenerInput{
+		Protocol: elbv2types.ProtocolEnumTls, Certificates: []elbv2types.Certificate{{CertificateArn: new(testCertificate)}},
+	}), "ValidationError", "security policy")
 	wantCode(t, modify(elbv2.ModifyListenerInput{Protocol: elbv2types.ProtocolEnumUdp}), "IncompatibleProtocols")
 	expect("after rejected changes", NetworkListener{Port: 80, Protocol: "TCP", TargetGroup: "other"})
 	wantCode(t, modify(elbv2.ModifyListenerInput{

@@ -101,7 +101,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(r.Context(), apiKey{}, service))
 	r.Form = form // for effects
 	call := simserver.Call{Op: request.Op, Group: service.group}
-	c.interceptor.Serve(w, r, call, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.interceptor.Serve(w, r, call, c.timed(request, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inner, err := c.run(r, body, service, request)
 		if err != nil {
 			service.renderError(w, err)
@@ -109,7 +109,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		service.render(w, form.Get("Action"), inner)
-	}))
+	})))
 }
 
 func parseForm(r *http.Request, body []byte) (url.Values, error) {

@@ -28,11 +28,8 @@ func (b *Base) middleware(service Service, limits *limiters, marks bool) []func(
 		around = append(around, func(s *middleware.Stack) error {
 			each := &attempt{
 				service: service, operation: s.ID(), metrics: b.options.Metrics,
-				timeout: b.options.Tuning.Timeout, readTimeout: b.options.Tuning.readTimeout(service, s.ID()),
 			}
-			if err := errors.Join(
-				s.Deserialize.Add(progressMiddleware(), middleware.After), s.Deserialize.Add(pageMiddleware(), middleware.After),
-			); err != nil {
+			if err := s.Deserialize.Add(pageMiddleware(), middleware.After); err != nil {
 				return err
 			}
 
@@ -84,9 +81,6 @@ type attempt struct {
 	service   Service
 	operation string
 	metrics   *Metrics
-	// timeout bounds an attempt, readTimeout each wait for a part of the
-	// response.
-	timeout, readTimeout time.Duration
 }
 
 // ID implements middleware.FinalizeMiddleware.
@@ -104,7 +98,7 @@ func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInpu
 	if err != nil {
 		return out, metadata, err
 	}
-	out, metadata, err = a.send(ctx, in, next)
+	out, metadata, err = send(ctx, p.tuning.timeout(a.service, a.operation, p.failures), in, next)
 	if throttled(err) {
 		a.metrics.throttled(a.service, a.operation)
 		klog.FromContext(ctx).V(4).Info("AWS throttled a call", "service", a.service, "operation", a.operation, "code", Code(err))
@@ -114,15 +108,13 @@ func (a *attempt) HandleFinalize(ctx context.Context, in middleware.FinalizeInpu
 }
 
 // send makes one attempt.
-func (a *attempt) send(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+func send(ctx context.Context, timeout time.Duration, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
-	limited, cancel := context.WithTimeoutCause(ctx, a.timeout, &attemptTimeoutError{"no complete response within %s", a.timeout})
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, attemptTimeoutError(timeout))
 	defer cancel()
-	bounded, p := newProgress(limited, a.readTimeout)
-	defer p.end()
-	out, metadata, err := next.HandleFinalize(bounded, in)
-	if late, ok := errors.AsType[*attemptTimeoutError](context.Cause(bounded)); ok && err != nil && ctx.Err() == nil {
+	out, metadata, err := next.HandleFinalize(limited, in)
+	if late, ok := errors.AsType[attemptTimeoutError](context.Cause(limited)); ok && err != nil && ctx.Err() == nil {
 		err = late
 	}
 
@@ -151,19 +143,17 @@ func drainable(writes *drain.Writes) func(*middleware.Stack) error {
 	}
 }
 
-// attemptTimeoutError means that an attempt took too long. The SDK would take
-// the error of an ended context for a cancellation by the caller, and not
+// attemptTimeoutError means that an attempt took longer than this. The SDK would
+// take the error of an ended context for a cancellation by the caller, and not
 // retry.
-type attemptTimeoutError struct {
-	// format describes what took longer than after.
-	format string
-	after  time.Duration
+type attemptTimeoutError time.Duration
+
+func (e attemptTimeoutError) Error() string {
+	return fmt.Sprintf("no complete response within %s", time.Duration(e))
 }
 
-func (e *attemptTimeoutError) Error() string { return fmt.Sprintf(e.format, e.after) }
-
 // RetryableError makes the retryer of the SDK retry.
-func (*attemptTimeoutError) RetryableError() bool { return true }
+func (attemptTimeoutError) RetryableError() bool { return true }
 
 // Unwrap makes it a timeout for other packages.
-func (*attemptTimeoutError) Unwrap() error { return context.DeadlineExceeded }
+func (attemptTimeoutError) Unwrap() error { return context.DeadlineExceeded }

@@ -20,12 +20,6 @@ const paceable = time.Second
 type Tuning struct {
 	// Timeout bounds one attempt of a call; 30 s.
 	Timeout time.Duration
-	// ReadTimeout bounds the wait for the response of an attempt that describes
-	// something in EC2 or gets credentials, and then each wait for more of its
-	// body; Timeout if that is set, otherwise 6 s. An attempt that hung while
-	// the cloud did not respond is thus repeated soon after the cloud responds
-	// again. A large page may take as long as Timeout.
-	ReadTimeout time.Duration
 	// MaxBackoff bounds the backoff before the next attempt; 20 s.
 	MaxBackoff time.Duration
 	// ThrottleDelay bounds the total time in which the attempts of one call
@@ -44,7 +38,6 @@ type Tuning struct {
 }
 
 func (t Tuning) withDefaults() Tuning {
-	t.ReadTimeout = cmp.Or(t.ReadTimeout, t.Timeout, 6*time.Second)
 	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
 	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
 	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 30*time.Second)
@@ -55,12 +48,18 @@ func (t Tuning) withDefaults() Tuning {
 	return t
 }
 
-// readTimeout returns how long an attempt of an operation waits for data.
-// Writes keep the long timeout: an attempt that is abandoned may have been
-// carried out.
-func (t Tuning) readTimeout(service Service, operation string) time.Duration {
-	if service == ServiceSTS || service == ServiceEC2 && strings.HasPrefix(operation, "Describe") {
-		return t.ReadTimeout
+// firstTimeouts bound the first attempts to describe something in EC2 or to get
+// credentials. A connection that hangs is left soon, and an account with many
+// instances, where a filtered call can take 20 s, still gets its response.
+var firstTimeouts = []time.Duration{6 * time.Second, 15 * time.Second}
+
+// timeout returns how long an attempt of an operation may take after so many
+// failures. A write has all the time at once: an attempt that is abandoned may
+// have been carried out.
+func (t Tuning) timeout(service Service, operation string, failures int) time.Duration {
+	reads := service == ServiceSTS || service == ServiceEC2 && strings.HasPrefix(operation, "Describe")
+	if reads && failures < len(firstTimeouts) {
+		return min(firstTimeouts[failures], t.Timeout)
 	}
 
 	return t.Timeout

@@ -3,13 +3,17 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestListsWhileNodesJoin: Nodes join, each is looked up by the controllers for
@@ -70,28 +74,101 @@ func testListsWhileNodesJoin(t *testing.T, legacy bool) {
 	}
 }
 
-// TestDeletedInBatch: one deleted ID does not fail the batch (AWS-API-5).
-func TestDeletedInBatch(t *testing.T) {
+// TestMissingInBatch (AWS-API-5): IDs that EC2 does not have do not fail the batch.
+// EC2 is asked for the IDs themselves, and again without those that it names.
+func TestMissingInBatch(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t, aws.Options{})
-	ids := append(b.seed.AddNodes(4), "i-0dead000000000000")
-	got := b.calls(func() {
-		workers(len(ids), ids, func(id string) {
-			_, err := b.Find(t.Context(), id)
-			if (err == nil) == (id == ids[4]) {
-				t.Errorf("find %s: %v", id, err)
+	cases := map[string]struct {
+		reason    string
+		missing   []string
+		firstOnly bool
+		// calls are those that are made for the IDs, filtered is whether the last one
+		// has a filter.
+		calls    int
+		filtered bool
+	}{
+		"none":               {"one call", nil, false, 1, false},
+		"one":                {"one more call", []string{"i-0dead000000000000"}, false, 2, false},
+		"three":              {"EC2 names all of them", []string{"i-0dead000000000000", "i-0dead000000000001", "i-0dead000000000002"}, false, 2, false},
+		"two, one named":     {"one call more for each", []string{"i-0dead000000000000", "i-0dead000000000001"}, true, 3, false},
+		"three, one named":   {"the last call has a filter", []string{"i-0dead000000000000", "i-0dead000000000001", "i-0dead000000000002"}, true, 4, true},
+		"malformed":          {"EC2 names one at a time", []string{"i-web", "i-0dead000000000000"}, false, 3, false},
+		"malformed, several": {"the last call has a filter", []string{"i-web", "i-db", "i-cache", "i-dns"}, false, 4, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t, aws.Options{})
+			b.cloud.SetFirstMissing(tc.firstOnly)
+			there := b.seed.AddNodes(3)
+			all := slices.Concat(tc.missing, there)
+			got := b.calls(func() {
+				workers(len(all), all, func(id string) {
+					if _, err := b.Find(t.Context(), id); (err == nil) != slices.Contains(there, id) || err != nil && !errors.Is(err, ErrAbsent) {
+						t.Errorf("find %s: %v", id, err)
+					}
+				})
+			})
+			if got != tc.calls {
+				t.Errorf("%s: %d calls, want %d", tc.reason, got, tc.calls)
 			}
-			if id == ids[4] && !errors.Is(err, ErrAbsent) {
-				t.Errorf("want ErrAbsent, got %v", err)
+			for i, request := range b.forms() {
+				if filtered := filters(request) != nil && values(request, "instance-id") != nil; filtered != (tc.filtered && i == tc.calls-1) {
+					t.Errorf("%s: call %d has the parameters %v", tc.reason, i+1, request.Form)
+				}
 			}
 		})
+	}
+}
+
+// TestOnlyMissing: a batch of nothing but missing instances is one call.
+func TestOnlyMissing(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, aws.Options{})
+	if got := b.calls(func() {
+		if found, err := b.Get(t.Context(), []string{"i-0dead000000000000", "i-0dead000000000001"}); err != nil || len(found) > 0 {
+			t.Errorf("found %v, %v", found, err)
+		}
+	}); got != 1 {
+		t.Errorf("%d calls", got)
+	}
+}
+
+// TestRefusalNamesNothing: an error that names no ID leaves it to the filter which
+// instances there are: that an instance is missing is never concluded from it.
+func TestRefusalNamesNothing(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, aws.Options{})
+	ids := b.seed.AddNodes(3)
+	b.cloud.Interceptor().Inject(describe, simserver.First(maxRefusals), aws.Error(http.StatusBadRequest, CodeNotFound, "Some instances do not exist"))
+	if found, err := b.Get(t.Context(), ids); err != nil || len(found) != len(ids) {
+		t.Errorf("found %d instances, %v", len(found), err)
+	}
+}
+
+// TestLargeAccount (AWS-API-4): where a filter takes EC2 15 seconds, instances that
+// are looked up by ID are found at once.
+func TestLargeAccount(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, aws.Options{}, realTime)
+	ids := b.seed.AddNodes(10)
+	b.cloud.SetFilterTime(1500 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		inventory := New(newClient(t, b.cloud), b.config)
+		begun := time.Now()
+		if _, err := inventory.Find(t.Context(), ids[0]); err != nil {
+			t.Error(err)
+		}
+		if _, err := inventory.Confirm(t.Context(), ids[1]); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("both took %s", took)
+		}
+		if _, err := inventory.ConfirmByName(t.Context(), "missing"); !errors.Is(err, ErrAbsent) || time.Since(begun) < 15*time.Second {
+			t.Errorf("a lookup by name has a filter: %v after %s", err, time.Since(begun))
+		}
 	})
-	if got != 1 {
-		t.Errorf("AWS-API-5: want 1 call, got %d", got)
-	}
-	if request := b.forms()[0]; len(values(request, "instance-id")) != 5 || request.Form.Get("InstanceId.1") != "" {
-		t.Errorf("AWS-API-5: want a filter with 5 IDs, got %v", request.Form)
-	}
 }
 
 // TestListFilters: lists are filtered by EC2 (AWS-API-6).

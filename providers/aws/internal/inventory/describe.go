@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -20,7 +21,8 @@ import (
 
 // Limits of EC2.
 const (
-	// maxIDs is the maximum number of values of the filters of a call.
+	// maxIDs is the maximum number of values of the filters of a call, and bounds
+	// the size of a response: the IDs of a call have one page.
 	maxIDs = 200
 	// maxNames leaves one value for the other filter of a query by name.
 	maxNames = 150
@@ -34,8 +36,16 @@ const (
 // of the process.
 const pageSize = 340
 
-// CodeNotFound is the error code of EC2 for an instance that does not exist.
-const CodeNotFound = "InvalidInstanceID.NotFound"
+// Error codes of EC2 for an instance that does not exist, and for an ID that none
+// can have.
+const (
+	CodeNotFound  = "InvalidInstanceID.NotFound"
+	CodeMalformed = "InvalidInstanceID.Malformed"
+)
+
+// maxRefusals is how many times the IDs of a call are reduced to those that EC2
+// did not refuse: it need not name all that it refuses.
+const maxRefusals = 3
 
 // ErrNoList means that a response contains no list, not even an empty one: it
 // is not from EC2, and proves nothing about what exists.
@@ -79,12 +89,28 @@ func (i *Inventory) scopes() [][]types.Filter {
 	return [][]types.Filter{nil}
 }
 
-// describeIDs returns the instances that exist. As a filter value, the ID of
-// one that does not exist is no error.
+// describeIDs returns the instances that exist. A filter for the IDs would do, but
+// takes EC2 seconds in an account with many instances. An ID that EC2 does not have
+// makes it refuse all of them; as a filter value, it is no error.
 func (i *Inventory) describeIDs(ctx context.Context, ids []string) ([]*Instance, error) {
+	for range maxRefusals {
+		found, err := i.describe(ctx, &ec2.DescribeInstancesInput{InstanceIds: ids})
+		if code := client.Code(err); code != CodeNotFound && code != CodeMalformed {
+			return described(found, len(ids), err)
+		}
+		if ids = slices.DeleteFunc(slices.Clone(ids), Named(err).Has); len(ids) == 0 {
+			return nil, nil
+		}
+	}
 	found, err := i.describe(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{awstype.Filter("instance-id", ids...)}, MaxResults: aws.Int32(pageSize)})
+
+	return described(found, len(ids), err)
+}
+
+// described returns the result of a call for so many instances.
+func described(found []*Instance, n int, err error) ([]*Instance, error) {
 	if err != nil {
-		return nil, fmt.Errorf("describe %d instances: %w", len(ids), err)
+		return nil, fmt.Errorf("describe %d instances: %w", n, err)
 	}
 
 	return found, nil

@@ -26,11 +26,12 @@ import (
 // after which a Node whose kubelet does not report counts as not Ready
 // (--node-monitor-grace-period of kube-controller-manager, 40 seconds or more):
 // when such a Node is looked up, the list is from after the kubelet's last report.
+// DefaultTimeout has room for three attempts of up to 6, 15 and 30 seconds.
 const (
 	DefaultMaxAge     = 30 * time.Second
 	DefaultMissingAge = 30 * time.Second
 	DefaultWindow     = 50 * time.Millisecond
-	DefaultTimeout    = 20 * time.Second
+	DefaultTimeout    = time.Minute
 )
 
 // Config selects the instances that are listed, and bounds the age of results.
@@ -62,7 +63,7 @@ func (c Config) withDefaults() Config {
 
 // LongestFetch returns the maximum duration of all calls for one lookup, for a
 // maximum duration of one call.
-func LongestFetch(timeout time.Duration) time.Duration { return 6 * timeout }
+func LongestFetch(timeout time.Duration) time.Duration { return 4 * timeout }
 
 // ErrAbsent means that EC2 has responded and has no such instance. It is also
 // apierr.ErrNotFound, but only this package returns ErrAbsent.

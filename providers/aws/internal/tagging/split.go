@@ -17,7 +17,6 @@ import (
 // permission, which may be missing for some instances only.
 const (
 	codeInvalid      = "InvalidID"
-	codeMalformed    = "InvalidInstanceID.Malformed"
 	codeUnauthorized = "UnauthorizedOperation"
 )
 
@@ -45,7 +44,7 @@ func (e *undecidedError) Unwrap() error { return e.err }
 // was named.
 func own(err error) error {
 	switch client.Code(err) {
-	case inventory.CodeNotFound, codeInvalid, codeMalformed:
+	case inventory.CodeNotFound, codeInvalid, inventory.CodeMalformed:
 		return &refusedError{err}
 	}
 
