@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -73,11 +74,16 @@ type loadBalancer struct {
 	// deleting has the names of load balancers that are being deleted. They need no
 	// rules any more, though they still exist.
 	deleting sync.Map
-	synced   synced
+	// deletions has when the deletion of load balancers of Services that stay began,
+	// by the UID of the Service.
+	deletions sync.Map
+	synced    synced
 	// needs has the rules that load balancers need in the security groups of nodes,
 	// lost those that were removed there although they are needed.
 	needs securitygroup.KnownNeeds
 	lost  lostRules
+	// missing has the instances that EC2 does not return.
+	missing missing
 	// limits has the quotas that are reached.
 	limits *change.Limits
 	// nodeWrites is how many Services are writing rules of nodes.
@@ -102,6 +108,7 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 		Classic:            classic,
 		services:           service.NewReconciler(operationTimeout),
 		limits:             change.NewLimits(),
+		missing:            newMissing(),
 	}
 }
 
@@ -181,6 +188,7 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 
 	return l.services.Run(ctx, svc, func(ctx context.Context) error {
 		in := l.identify(clusterName, svc)
+		in.deletedAt = l.deletionBegan(svc)
 		if err := l.remove(ctx, in); err != nil {
 			return err
 		}
@@ -195,7 +203,20 @@ func (l *loadBalancer) forget(in input) {
 	l.synced.forget(in.request.Name)
 	l.needs.Forget(in.request.Name)
 	l.lost.forget(in.request.Name)
+	l.deletions.Delete(in.service.UID)
 	l.services.Forget(in.service)
+}
+
+// deletionBegan returns when the deletion of the load balancer of a Service was
+// requested. That of a Service which is no longer of type LoadBalancer was with the
+// first call.
+func (l *loadBalancer) deletionBegan(svc *v1.Service) time.Time {
+	if svc.DeletionTimestamp != nil {
+		return svc.DeletionTimestamp.Time
+	}
+	began, _ := l.deletions.LoadOrStore(svc.UID, time.Now())
+
+	return began.(time.Time)
 }
 
 // sync turns the load balancer of a Service into the desired one, and returns its
@@ -232,7 +253,7 @@ func namesOf(nodes []*v1.Node) []string {
 // comes with each call.
 func (l *loadBalancer) settings(clusterName string) request.Config {
 	config := l.Settings
-	config.ClusterName = clusterName
+	config.ClusterName, config.Region = clusterName, l.Region
 
 	return config
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -23,15 +24,6 @@ const (
 	// deletion while a resource is in use.
 	retryLater = 30 * time.Second
 )
-
-// deletedAt is when deletion of the Service was requested, zero if it was not.
-func (in input) deletedAt() time.Time {
-	if in.service.DeletionTimestamp == nil {
-		return time.Time{}
-	}
-
-	return in.service.DeletionTimestamp.Time
-}
 
 // env returns what the steps of a plan are applied with.
 func (l *loadBalancer) env() *change.Env {
@@ -48,6 +40,7 @@ func (l *loadBalancer) apply(ctx context.Context, in input, env *change.Env, ste
 // with those of the plan.
 func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.Warning) (string, error) {
 	l.synced.forget(in.request.Name)
+	l.deletions.Delete(in.service.UID)
 	o, err := l.observe(ctx, in)
 	if err != nil {
 		return "", err
@@ -58,7 +51,7 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	}
 	d.Nodes.Lost = l.lost.of(in.request.Name, o.Groups)
 	withheld := d.withhold(in, o)
-	l.needs.Put(d.Nodes, d.Incomplete == nil && !d.Nodes.AddOnly)
+	l.needs.Put(d.Nodes, d.Incomplete == nil && !d.Nodes.AddOnly && !d.Nodes.InUseOnly)
 	steps, targetGroups, err := diff(in, o, d, l.meetNeeds(in, o))
 	if err != nil {
 		return "", err
@@ -82,8 +75,22 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	if errors.Is(err, securitygroup.ErrInUse) {
 		err = api.NewRetryError(err.Error(), retryLater)
 	}
+	if in.serves(o, env) {
+		err = apierr.Mark(service.ErrServes, err)
+	}
 
 	return in.hostname(o, env), err
+}
+
+// serves reports whether the load balancer has a listener: it serves, whatever else
+// failed.
+func (in input) serves(o *observed, env *change.Env) bool {
+	if in.request.Kind != request.Network {
+		return in.hostname(o, env) != ""
+	}
+	_, err := env.IDs.Get(network.ListenerKey(in.request.Name))
+
+	return err == nil || o.hasNetwork() && len(o.Network.LoadBalancer.Listeners) > 0
 }
 
 // hostname returns the hostname of the load balancer, which may be new.

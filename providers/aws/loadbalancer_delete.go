@@ -209,7 +209,7 @@ func (in input) primaryGroup(o *observed) string {
 	}
 	had := o.hasClassic() || slices.ContainsFunc(in.service.Status.LoadBalancer.Ingress,
 		func(ingress v1.LoadBalancerIngress) bool {
-			return ingress.Hostname != "" && kindOfHost(ingress.Hostname) != request.Network
+			return ingress.Hostname != "" && kindOfHost(ingress.Hostname, in.config.Region) != request.Network
 		})
 	primary := in.config.ClassicSecurityGroup
 	if len(in.request.SecurityGroups) > 0 {

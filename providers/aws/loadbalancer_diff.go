@@ -43,7 +43,7 @@ func diff(in input, o *observed, d *desired, sync syncNodes) (change.Plan, []net
 		steps = append(steps, classic.DetachSecurityGroups(d.Classic, d.Detaching))
 	}
 
-	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt())...), targetGroups, nil
+	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt)...), targetGroups, nil
 }
 
 // diffBalancer returns the part of the plan that is about the load balancer itself.
@@ -83,7 +83,7 @@ func diffDeletion(in input, o *observed, d *desired, sync, afterwards syncNodes)
 		steps = append(steps, network.DiffDeletion(&groups)...)
 	}
 
-	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt())...)
+	return append(steps, securitygroup.Delete(d.Surplus, in.deletedAt)...)
 }
 
 // restoring returns the steps so that a plan undoes what was done before them if AWS

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -24,6 +25,8 @@ type input struct {
 	nodes []string
 	// create reports whether a missing load balancer is created.
 	create bool
+	// deletedAt is when its deletion was requested, zero if it was not.
+	deletedAt time.Time
 }
 
 // operation returns the call for the parts that are common to all clouds.

@@ -520,7 +520,8 @@ func TestWarningsAreEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := balance(t)
-			foreign, otherVPC := b.AddInstance(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Subnet: b.seed.Private[b.seed.Zones[0]]}}), b.Seed("demo").AddNodes(1)
+			foreign, otherVPC := b.seed.AddNode(sim.InstanceSpec{}), b.Seed("demo").AddNodes(1)
+			b.SetTags(foreign, nil)
 			terminated := b.seed.AddNode(sim.InstanceSpec{State: sim.Terminated})
 			b.nodes = append(b.nodes, nodesOf(foreign, otherVPC[0], terminated, "i-0123456789abcdef0")...)
 			svc := web(append(options, annotate("service.beta.kubernetes.io/aws-load-balancer-color", "blue"))...)

@@ -108,7 +108,9 @@ func (in input) query(brief bool) network.Query {
 // Service contains one.
 func (in input) tolerate(ctx context.Context, other request.Kind, err error) error {
 	if !errors.Is(err, apierr.ErrDenied) || slices.ContainsFunc(in.service.Status.LoadBalancer.Ingress,
-		func(ingress v1.LoadBalancerIngress) bool { return kindOfHost(ingress.Hostname) == other }) {
+		func(ingress v1.LoadBalancerIngress) bool {
+			return kindOfHost(ingress.Hostname, in.config.Region) == other
+		}) {
 		return err
 	}
 	klog.FromContext(ctx).V(4).Info("Load balancers of the other kind may not be looked for",
@@ -117,14 +119,14 @@ func (in input) tolerate(ctx context.Context, other request.Kind, err error) err
 	return nil
 }
 
-// kindOfHost returns the kind of the load balancer with a hostname:
+// kindOfHost returns the kind of the load balancer with a hostname in a region:
 // name.region.elb.amazonaws.com is a classic one, name.elb.region.amazonaws.com
 // a network one, and other partitions have other suffixes.
-func kindOfHost(hostname string) request.Kind {
+func kindOfHost(hostname, region string) request.Kind {
 	switch {
-	case strings.Contains(hostname, ".elb.amazonaws.com"):
+	case strings.Contains(hostname, "."+region+".elb."):
 		return request.Classic
-	case strings.Contains(hostname, ".elb."):
+	case strings.Contains(hostname, ".elb."+region+"."):
 		return request.Network
 	default:
 		return ""
@@ -144,6 +146,7 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 		}
 	}
 	o.Facts.Targets, o.Facts.Unknown, err = l.targets(ctx, in)
+	o.Facts.LongUnknown = l.missing.allLong(o.Facts.Targets, o.Facts.Unknown)
 
 	return err
 }
@@ -182,11 +185,10 @@ func (l *loadBalancer) instances(ctx context.Context, ids []string) (map[string]
 	return found, err
 }
 
-// inReach reports whether an instance can be a target of a load balancer: it
-// belongs to the cluster, and is in the same VPC. AWS rejects a whole call
-// because of one that is not.
+// inReach reports whether an instance can be a target of a load balancer: it is
+// in the same VPC. AWS rejects a whole call because of one that is not.
 func inReach(c request.Config, instance *inventory.Instance) bool {
-	return c.Cluster.Member(instance.Tags) && (instance.VPC == "" || instance.VPC == c.VPC)
+	return instance.VPC == "" || instance.VPC == c.VPC
 }
 
 // subnets chooses the subnets of the load balancer.

@@ -21,8 +21,11 @@ import (
 	"k8s.io/component-base/featuregate"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // clientsOf returns one client for all.
@@ -165,5 +168,50 @@ func TestStatusOfAnIncompleteLoadBalancer(t *testing.T) {
 	b.retried(b.sync(svc))
 	if n := patches() - before; n != 1 {
 		t.Errorf("%d writes of the status", n)
+	}
+}
+
+// AWS-NLB-6: a new load balancer with a listener gets its hostname into the status of the
+// Service although a setting is refused, and the error stays.
+func TestHostnameInSpiteOfARefusedSetting(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reason  string
+		options []kubetest.ServiceOption
+		op      string
+		serves  bool
+	}{
+		"attributes of a network load balancer": {"it has listeners", []kubetest.ServiceOption{nlb(), annotate(request.AnnotationCrossZone, "true")}, "elbv2.ModifyLoadBalancerAttributes", true},
+		"attributes of a classic load balancer": {"it has listeners", []kubetest.ServiceOption{annotate(request.AnnotationCrossZone, "true")}, "elb.ModifyLoadBalancerAttributes", true},
+		"listeners":                             {"it has none", []kubetest.ServiceOption{nlb()}, "elbv2.CreateListener", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			svc := web(test.options...)
+			kube := kubetest.NewClientset(svc.DeepCopy())
+			b.lb.services.SetClients(clientsOf{kube: kube})
+			b.Interceptor().Inject(test.op, simserver.Always(), sim.Error(400, "InvalidConfigurationRequest", "Access Denied for bucket"))
+			if err := b.sync(svc); err == nil || !strings.Contains(err.Error(), "Access Denied for bucket") {
+				t.Errorf("%s: the error is %v", test.reason, err)
+			}
+			if got := hostnameOf(t, kube, svc.Name); (got != "") != test.serves {
+				t.Errorf("%s: the hostname is %q", test.reason, got)
+			}
+		})
+	}
+}
+
+// AWS-NLB-3: with the annotation for balancing across zones, a new load balancer gets
+// the attribute before its targets, of which there are more than the quota allows then.
+func TestCrossZoneAboveTheQuotaOfTargets(t *testing.T) {
+	t.Parallel()
+	b := balance(t)
+	b.SetQuotas(sim.Quotas{ZoneTargets: 10})
+	b.nodes = nodesOf(b.seed.AddNodes(24)...)
+	svc := web(nlb(), annotate(request.AnnotationCrossZone, "true"))
+	b.retried(b.sync(svc), "exceed a quota")
+	if n, _ := b.Network(webName); n.Attributes["load_balancing.cross_zone.enabled"] != "true" {
+		t.Errorf("the attributes are %v", n.Attributes)
 	}
 }

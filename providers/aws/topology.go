@@ -268,11 +268,11 @@ func (o *topology) store(all []topologyKey, found map[string][]string) {
 // withoutTopology returns for how long Nodes are initialized without labels after
 // an error, or 0 for an error that is none of these:
 //
-//	EC2 has no topology in this region   unsupportedAge
+//	EC2 has no topology in this region   unsupportedAge, or does not know the action
 //	the permission is missing            deniedAge
 func withoutTopology(err error) time.Duration {
 	switch client.Code(err) {
-	case "UnsupportedOperation":
+	case "UnsupportedOperation", "InvalidAction":
 		return unsupportedAge
 	case "UnauthorizedOperation":
 		return deniedAge

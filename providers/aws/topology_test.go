@@ -87,6 +87,7 @@ func TestTopologyErrors(t *testing.T) {
 		again time.Duration
 	}{
 		"unsupported": {"AWS-TOPOLOGY-4: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
+		"no action":   {"AWS-TOPOLOGY-4: a partition without it", sim.Error(400, "InvalidAction", "The action DescribeInstanceTopology is not valid for this web service."), true, 24 * time.Hour},
 		"denied":      {"no labels, until the permission may have been added", sim.Denied(), true, deniedAge},
 		"throttled":   {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Throttled(), false, failedAge},
 		"other":       {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, failedAge},

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,16 +15,22 @@ import (
 // status of Services also with --use-service-account-credentials.
 const statusClientName = "service-controller"
 
+// ErrServes marks the error of an operation whose load balancer serves nevertheless.
+var ErrServes = errors.New("the load balancer serves")
+
 // Publish returns the results of EnsureLoadBalancer after an operation with this
 // status and error. The service controller writes no status if there is an error: that
-// of a load balancer that has an address and is not complete is written here. Without
+// of a load balancer that has an address and is not complete, or serves in spite of the
+// error, is written here. Without
 // a client the address matters more than trying again.
 func (r *Reconciler) Publish(svc *v1.Service, status *v1.LoadBalancerStatus, err error) (*v1.LoadBalancerStatus, error) {
 	if err == nil {
 		return status, nil
 	}
 	switch {
-	case !apierr.Has[*IncompleteError](err), len(status.Ingress) == 0, helpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status):
+	case !apierr.Has[*IncompleteError](err) && !errors.Is(err, ErrServes), len(status.Ingress) == 0, helpers.LoadBalancerStatusEqual(&svc.Status.LoadBalancer, status):
+		return nil, err
+	case r.builder == nil && !apierr.Has[*IncompleteError](err):
 		return nil, err
 	case r.builder == nil:
 		r.Forget(svc)

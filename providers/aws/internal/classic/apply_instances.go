@@ -38,34 +38,40 @@ func registerInstances(name string, instances []string) change.Step {
 	text := fmt.Sprintf("register with load balancer %s: %s", name, plan.FewWords(instances))
 
 	return plan.NewStep("RegisterInstancesWithLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
-		outcome, err := bulk(func(ctx context.Context, ids []string) error {
-			_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
-				LoadBalancerName: &name, Instances: toInstances(ids),
-			})
-
-			return err
-		}).Do(ctx, instances)
-		env.Refuse(outcome.Refusals(name, "")...)
-
-		return err
+		return register(ctx, env, name, instances)
 	})
 }
 
+func register(ctx context.Context, env *change.Env, name string, instances []string) error {
+	outcome, err := bulk(func(ctx context.Context, ids []string) error {
+		_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
+			LoadBalancerName: &name, Instances: toInstances(ids),
+		})
+
+		return err
+	}).Do(ctx, instances)
+	env.Refuse(outcome.Refusals(name, "")...)
+
+	return err
+}
+
 // deregisterInstances removes instances. An instance that AWS does not find
-// counts as removed.
-func deregisterInstances(name string, instances []string) change.Step {
+// counts as removed. Instances that exceeded the quota take their places; empty means
+// that none of the wanted instances was registered before.
+func deregisterInstances(name string, instances []string, empty bool) change.Step {
 	text := fmt.Sprintf("deregister from load balancer %s: %s", name, plan.FewWords(instances))
 
 	return plan.NewStep("DeregisterInstancesFromLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
-		_, err := bulk(func(ctx context.Context, ids []string) error {
+		remove := bulk(func(ctx context.Context, ids []string) error {
 			_, err := env.ELB.DeregisterInstancesFromLoadBalancer(ctx, &elb.DeregisterInstancesFromLoadBalancerInput{
 				LoadBalancerName: &name, Instances: toInstances(ids),
 			})
 
 			return err
-		}).Do(ctx, instances)
+		})
+		add := func(ids []string) error { return register(ctx, env, name, ids) }
 
-		return err
+		return change.Replace(ctx, env, change.Replacement[string]{Items: instances, Empty: empty, Remove: remove, Add: add})
 	}).Removal()
 }
 

@@ -29,11 +29,12 @@ func (m *Model) settings(steps change.Plan, lb *LoadBalancer, made made) change.
 // DiffInstances plans only the instances of a load balancer.
 func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
 	var steps change.Plan
-	if added := lists.Without(list.Registered, lb.Instances); len(added) > 0 {
+	added := lists.Without(list.Registered, lb.Instances)
+	if len(added) > 0 {
 		steps = append(steps, registerInstances(lb.Name, added).Isolate())
 	}
 	if removed := lists.Without(lists.Without(lb.Instances, list.Registered), list.Kept); len(removed) > 0 {
-		steps = append(steps, deregisterInstances(lb.Name, removed).Dispensable())
+		steps = append(steps, deregisterInstances(lb.Name, removed, len(added) == len(list.Registered)).Dispensable())
 	}
 
 	return steps

@@ -18,8 +18,11 @@ const paceable = time.Second
 // Tuning are the durations that tests shorten. The zero value selects those of
 // production.
 type Tuning struct {
-	// Timeout bounds one attempt of a call; 30 s.
+	// Timeout bounds one attempt of a call; 30 s, and less for the first ones that
+	// describe something in EC2 or get credentials.
 	Timeout time.Duration
+	// growing means that the timeouts of those grow: Timeout is not set.
+	growing bool
 	// MaxBackoff bounds the backoff before the next attempt; 20 s.
 	MaxBackoff time.Duration
 	// ThrottleDelay bounds the total time in which the attempts of one call
@@ -38,7 +41,9 @@ type Tuning struct {
 }
 
 func (t Tuning) withDefaults() Tuning {
-	t.Timeout = cmp.Or(t.Timeout, 30*time.Second)
+	if t.Timeout == 0 {
+		t.Timeout, t.growing = 30*time.Second, true
+	}
 	t.MaxBackoff = cmp.Or(t.MaxBackoff, retry.DefaultMaxBackoff)
 	t.ThrottleDelay = cmp.Or(t.ThrottleDelay, 30*time.Second)
 	t.Speed = cmp.Or(t.Speed, 1)
@@ -58,8 +63,8 @@ var firstTimeouts = []time.Duration{6 * time.Second, 15 * time.Second}
 // have been carried out.
 func (t Tuning) timeout(service Service, operation string, failures int) time.Duration {
 	reads := service == ServiceSTS || service == ServiceEC2 && strings.HasPrefix(operation, "Describe")
-	if reads && failures < len(firstTimeouts) {
-		return min(firstTimeouts[failures], t.Timeout)
+	if t.growing && reads && failures < len(firstTimeouts) {
+		return firstTimeouts[failures]
 	}
 
 	return t.Timeout

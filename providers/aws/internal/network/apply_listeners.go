@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,11 +68,14 @@ func makeListener(ctx context.Context, env *change.Env, l connected, tags map[st
 		Tags:            awstype.ELBV2Tags(tags),
 	}
 	_, err = env.ELBV2.CreateListener(ctx, input)
-	if _, exists := errors.AsType[*elbv2types.DuplicateListenerException](err); !exists {
-		return err
+	if _, exists := errors.AsType[*elbv2types.DuplicateListenerException](err); exists {
+		err = adoptListener(ctx, env, l, balancer)
+	}
+	if err == nil {
+		env.IDs.Set(ListenerKey(l.balancer.name), balancer)
 	}
 
-	return adoptListener(ctx, env, l, balancer)
+	return err
 }
 
 // adoptListener continues with the listener that exists on the port.
@@ -106,6 +110,11 @@ func modifyListener(seen ListenerState, l connected) change.Step {
 	})
 }
 
+// defaultPolicy is the security policy that AWS gives to a new TLS listener without
+// one. A listener that becomes a TLS one must be given a policy:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html
+const defaultPolicy = "ELBSecurityPolicy-2016-08"
+
 func changeListener(ctx context.Context, env *change.Env, seen ListenerState, l connected) error {
 	if _, err := env.Resolve(l.needs); err != nil {
 		return err
@@ -119,6 +128,9 @@ func changeListener(ctx context.Context, env *change.Env, seen ListenerState, l 
 	// them.
 	if seen.Protocol != l.Protocol {
 		input.Protocol = l.Protocol
+		if l.Protocol == elbv2types.ProtocolEnumTls {
+			input.SslPolicy = aws.String(cmp.Or(l.Policy, defaultPolicy))
+		}
 	}
 	if l.group.name != "" {
 		group, err := env.IDs.Resolve(l.group.ref)

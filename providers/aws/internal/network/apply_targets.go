@@ -19,21 +19,38 @@ const targetPage = 100
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_RegisterTargets.html
 var targetRefusals = []string{"InvalidTarget", "TooManyRegistrationsForTargetId"}
 
-// deregisterTargets removes targets from a target group. A target that AWS does
-// not find counts as removed.
-func deregisterTargets(group, arn string, targets []Target) change.Step {
-	text := fmt.Sprintf("deregister from %s %s", group, plan.FewWords(targets))
+// departure is targets that leave a target group of a load balancer.
+type departure struct {
+	balancer string
+	group    named
+	targets  []Target
+	// port is the node port. Empty means that none of the wanted targets on it was
+	// registered before.
+	port  int32
+	empty bool
+}
+
+// step deregisters the targets. One that AWS does not find counts as deregistered.
+// Targets that exceeded the quota take their places.
+func (d departure) step() change.Step {
+	text := fmt.Sprintf("deregister from %s %s", d.group.name, plan.FewWords(d.targets))
 
 	return plan.NewStep("DeregisterTargets", text, func(ctx context.Context, env *change.Env) error {
-		_, err := bulk(func(ctx context.Context, targets []Target) error {
-			_, err := env.ELBV2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{
-				TargetGroupArn: &arn, Targets: toTargets(targets),
-			})
+		arn := d.group.ref.ID
+		remove := bulk(func(ctx context.Context, targets []Target) error {
+			_, err := env.ELBV2.DeregisterTargets(ctx, &elbv2.DeregisterTargetsInput{TargetGroupArn: &arn, Targets: toTargets(targets)})
 
 			return err
-		}).Do(ctx, targets)
+		})
+		add := func(ids []string) error {
+			_, err := register(ctx, env, d.balancer, d.group.name, arn, targetsOn(d.port, ids))
 
-		return err
+			return err
+		}
+
+		return change.Replace(ctx, env, change.Replacement[Target]{
+			TargetGroup: d.group.name, Items: d.targets, Empty: d.empty, Remove: remove, Add: add,
+		})
 	}).Removal()
 }
 
@@ -49,14 +66,7 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 		if err != nil {
 			return err
 		}
-		outcome, err := bulk(func(ctx context.Context, targets []Target) error {
-			_, err := env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
-				TargetGroupArn: &arn, Targets: toTargets(targets),
-			})
-
-			return err
-		}).Do(ctx, targets)
-		env.Refuse(outcome.Refusals(balancer, group.name)...)
+		outcome, err := register(ctx, env, balancer, group.name, arn, targets)
 		if err != nil {
 			return err
 		}
@@ -67,6 +77,20 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 
 		return nil
 	})
+}
+
+// register adds the targets that AWS accepts to a target group, and stores the others.
+func register(ctx context.Context, env *change.Env, balancer, group, arn string, targets []Target) (change.Outcome, error) {
+	outcome, err := bulk(func(ctx context.Context, targets []Target) error {
+		_, err := env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
+			TargetGroupArn: &arn, Targets: toTargets(targets),
+		})
+
+		return err
+	}).Do(ctx, targets)
+	env.Refuse(outcome.Refusals(balancer, group)...)
+
+	return outcome, err
 }
 
 // bulk makes a call page by page, without the targets that AWS rejects.

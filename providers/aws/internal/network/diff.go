@@ -11,9 +11,10 @@ import (
 // Diff plans how to change the observed to the wanted load balancer. A load
 // balancer with our name that is not ours is a conflict.
 //
-// The order is: the load balancer; then, port by port, the target group, its
+// The order is: the load balancer, with its attributes if it is new, since the quota
+// of targets depends on them; then, port by port, the target group, its
 // targets and the listener; then the listeners that are not wanted; then the
-// attributes; last, the target groups that are not wanted. A new listener comes
+// attributes of one that exists; last, the target groups that are not wanted. A new listener comes
 // before its targets, so that these count for the quota of the load balancer; a
 // listener that changes its target group comes after the targets.
 //
@@ -27,13 +28,18 @@ func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 	}
 	d := newDiffer(m, o)
 	d.balancer()
+	if o.LoadBalancer == nil {
+		d.attributes()
+	}
 	stale := d.staleListeners()
 	d.stale = slices.Clone(stale)
 	for _, listener := range m.Listeners {
 		d.port(listener)
 	}
 	d.deleteListeners(stale)
-	d.attributes()
+	if o.LoadBalancer != nil {
+		d.attributes()
+	}
 	d.removeGroups()
 	d.tagBalancer()
 

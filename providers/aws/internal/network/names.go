@@ -24,6 +24,10 @@ func LoadBalancerKey(name string) string { return "load-balancer " + name }
 // balancer that it made.
 func HostnameKey(name string) string { return "hostname " + name }
 
+// ListenerKey is the key under which a step stores the ARN of a load balancer that has
+// a listener.
+func ListenerKey(name string) string { return "load-balancer with a listener " + name }
+
 // targetGroupKey is the key under which a step stores the ARN of a target group.
 func targetGroupKey(name string) string { return "target-group " + name }
 

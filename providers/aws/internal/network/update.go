@@ -34,12 +34,15 @@ func Resolve(refs []TargetGroupRef, ids *plan.IDs) []GroupState {
 // DiffTargets plans only the targets of a target group of a load balancer.
 func DiffTargets(balancer string, list request.Instances, group GroupState) change.Plan {
 	var steps change.Plan
+	target := named{group.Name, plan.Ref{ID: group.ARN}}
 	wanted, kept := targetsOn(group.Port, list.Registered), targetsOn(group.Port, list.Kept)
-	if missing := lists.Without(wanted, group.Targets); len(missing) > 0 {
-		steps = append(steps, registerTargets(balancer, named{group.Name, plan.Ref{ID: group.ARN}}, missing, false).Isolate())
+	missing := lists.Without(wanted, group.Targets)
+	if len(missing) > 0 {
+		steps = append(steps, registerTargets(balancer, target, missing, false).Isolate())
 	}
 	if gone := lists.Without(lists.Without(group.Targets, wanted), kept); len(gone) > 0 {
-		steps = append(steps, deregisterTargets(group.Name, group.ARN, gone).Dispensable())
+		leaving := departure{balancer: balancer, group: target, targets: gone, port: group.Port, empty: len(missing) == len(wanted)}
+		steps = append(steps, leaving.step().Dispensable())
 	}
 
 	return steps

@@ -58,7 +58,7 @@ func New(svc *v1.Service, nodes []*v1.Node, config Config) (*Request, []service.
 		return nil, nil, err
 	}
 	var skipped []service.Warning
-	r.Targets, skipped = targets(nodes, keyValues(svc, AnnotationTargetNodeLabels))
+	r.Targets, skipped = targets(nodes, keyValues(svc, AnnotationTargetNodeLabels), config.Region)
 
 	return r, append(append(warnings, ignored...), skipped...), nil
 }

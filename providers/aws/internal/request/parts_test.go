@@ -162,21 +162,40 @@ func TestInstances(t *testing.T) {
 		"i-2": instance("stopped", id.Tags()),
 		"i-3": instance("running", map[string]string{"kubernetes.io/cluster/other": "owned"}),
 		"i-5": instance("running", map[string]string{"kubernetes.io/cluster/demo": "shared"}),
+		"i-6": instance("terminated", nil),
+		"i-7": instance("running", nil),
 	}, Unknown: []string{"i-4"}}
-	for _, i := range []string{"1", "2", "3", "4", "5"} {
+	for _, i := range []string{"1", "2", "3", "4", "5", "6", "7"} {
 		nodes = append(nodes, kubetest.Node("n"+i, kubetest.ProviderID("aws:///z/i-"+i)))
 	}
 	r, _ := must(t, web(), request.Config{}, nodes...)
 	got, warnings := r.Instances(facts)
-	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-5"}, Kept: []string{"i-2", "i-4"}}, got); diff != "" {
+	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-3", "i-5", "i-7"}, Kept: []string{"i-2", "i-4"}}, got); diff != "" {
 		t.Errorf("targets: -want +got:\n%s", diff)
 	}
 	want := []service.Warning{
-		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because EC2 has no instance of this cluster for them: n3, n4"},
-		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because the state of their instances does not allow it: n2"},
+		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because EC2 has no instance in the VPC for them: n4"},
+		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because the state of their instances does not allow it: n2, n6"},
+		{Reason: request.Untagged, Message: "Instances of Nodes lack the tag kubernetes.io/cluster/demo, and are targets nevertheless; tag them: n3, n7"},
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("AWS-LB-12, AWS-LB-17: -want +got:\n%s", diff)
+	}
+}
+
+// TestTargetsOfTheRegion (AWS-LB-10): a Node of another region is no target, which
+// the Node itself has an Event about.
+func TestTargetsOfTheRegion(t *testing.T) {
+	t.Parallel()
+
+	near := kubetest.Node("near", kubetest.ProviderID("aws:///us-west-2a/i-1"))
+	local := kubetest.Node("local", kubetest.ProviderID("aws:///us-west-2-lax-1a/i-2"))
+	far := kubetest.Node("far", kubetest.ProviderID("aws:///eu-central-1a/i-3"))
+	short := kubetest.Node("short", kubetest.ProviderID("i-4"))
+	r, warnings := must(t, web(), request.Config{Region: "us-west-2"}, near, local, far, short)
+	want := []request.Target{{NodeName: "near", InstanceID: "i-1"}, {NodeName: "local", InstanceID: "i-2"}, {NodeName: "short", InstanceID: "i-4"}}
+	if diff := cmp.Diff(want, r.Targets); diff != "" || len(warnings) > 0 {
+		t.Errorf("-want +got:\n%s\nwarnings: %v", diff, warnings)
 	}
 }
 

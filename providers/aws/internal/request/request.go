@@ -29,7 +29,9 @@ type Config struct {
 	Cluster cluster.ID
 	// ClusterName is the flag --cluster-name.
 	ClusterName string
-	VPC         string
+	// Region is the region of the load balancers; empty if it does not matter.
+	Region string
+	VPC    string
 	// LeaveNodeSecurityGroups is DisableSecurityGroupIngress.
 	LeaveNodeSecurityGroups bool
 	// ClassicSecurityGroup is ElbSecurityGroup.
@@ -160,4 +162,6 @@ type Facts struct {
 	// Unknown are the IDs of instances of Request.Targets that EC2 does not return,
 	// sorted.
 	Unknown []string
+	// LongUnknown reports whether EC2 has not returned any of them for long.
+	LongUnknown bool
 }

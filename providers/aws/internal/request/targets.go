@@ -15,16 +15,21 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// targets returns the Nodes that have all of the labels and are EC2 instances,
-// sorted by instance ID:
+// Untagged is the reason of the warning about Nodes whose instances lack the tag of
+// the cluster.
+const Untagged service.Reason = "InstanceUntagged"
+
+// targets returns the Nodes that have all of the labels and are EC2 instances of
+// the region, sorted by instance ID:
 //
 //	providerID                 target   warning
 //	of an EC2 instance         yes
 //	none yet                   -        -, the Node comes again once it has one
 //	of another cloud           -        -, that cloud has its load balancers
 //	of a Fargate node          -        -, no load balancer can reach it
+//	in another region          -        -, no load balancer can reach it
 //	anything else              -        yes, a user must fix it
-func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Warning) {
+func targets(nodes []*v1.Node, labels map[string]string, region string) ([]Target, []service.Warning) {
 	var found []Target
 	var unreadable []string
 	for _, node := range service.SelectNodes(nodes, labels) {
@@ -36,7 +41,7 @@ func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Wa
 		switch {
 		case err != nil:
 			unreadable = append(unreadable, node.Name)
-		case !inventory.IsFargate(id):
+		case !inventory.IsFargate(id) && !elsewhere(node, region):
 			found = append(found, Target{NodeName: node.Name, InstanceID: id})
 		}
 	}
@@ -46,6 +51,13 @@ func targets(nodes []*v1.Node, labels map[string]string) ([]Target, []service.Wa
 	sameInstance := func(a, b Target) bool { return a.InstanceID == b.InstanceID }
 
 	return slices.CompactFunc(found, sameInstance), service.SkippedNodes(unreadable, "their providerID names no EC2 instance")
+}
+
+// elsewhere reports whether the provider ID of a Node names a zone of another region.
+func elsewhere(node *v1.Node, region string) bool {
+	of := inventory.RegionOf(node.Spec.ProviderID)
+
+	return of != "" && region != "" && of != region
 }
 
 // Instances are the instances behind a load balancer, by sorted ID.
@@ -71,21 +83,25 @@ func (i Instances) Keep(ids []string) Instances {
 }
 
 // Instances returns the instances behind the load balancer: those that EC2
-// returns and that belong to this cluster. AWS rejects a whole list because of
+// returns. That a Node of this cluster has the ID of an instance is proof enough
+// that it belongs to the cluster, whatever its tags. AWS rejects a whole list because of
 // one that is not running. Nodes whose instances are not registered cause
 // warnings.
 func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 	var list Instances
-	var unknown, unfit []string
+	var unknown, unfit, untagged []string
 	for _, target := range r.Targets {
 		instance := facts.Targets[target.InstanceID]
 		if _, missing := slices.BinarySearch(facts.Unknown, target.InstanceID); missing {
 			list.Kept = append(list.Kept, target.InstanceID)
 		}
-		if instance == nil || !facts.Config.Cluster.Member(instance.Tags) {
+		if instance == nil {
 			unknown = append(unknown, target.NodeName)
 
 			continue
+		}
+		if !facts.Config.Cluster.Member(instance.Tags) && instance.State != types.InstanceStateNameTerminated {
+			untagged = append(untagged, target.NodeName)
 		}
 		switch instance.State {
 		case types.InstanceStateNameRunning:
@@ -99,7 +115,14 @@ func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 		unfit = append(unfit, target.NodeName)
 	}
 	list.Registered, list.Kept = plan.Sorted(list.Registered), plan.Sorted(list.Kept)
-	warnings := service.SkippedNodes(unknown, "EC2 has no instance of this cluster for them")
+	warnings := slices.Concat(
+		service.SkippedNodes(unknown, "EC2 has no instance in the VPC for them"),
+		service.SkippedNodes(unfit, "the state of their instances does not allow it"),
+	)
+	if len(untagged) > 0 {
+		warnings = append(warnings, service.Warn(Untagged, "Instances of Nodes lack the tag %s, and are targets nevertheless; tag them: %s",
+			facts.Config.Cluster.Tag(), plan.FewCommas(plan.Sorted(untagged))))
+	}
 
-	return list, append(warnings, service.SkippedNodes(unfit, "the state of their instances does not allow it")...)
+	return list, warnings
 }

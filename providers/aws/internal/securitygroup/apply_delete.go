@@ -38,7 +38,7 @@ var ErrInUse = apierr.Mark(apierr.ErrConflict, errors.New("the security group is
 // removal is the deletion of a group that was created for a Service.
 type removal struct {
 	id, name string
-	// deletedAt is when the deletion of the Service was requested, zero if it
+	// deletedAt is when the deletion of the load balancer was requested, zero if it
 	// was not.
 	deletedAt time.Time
 }
@@ -64,7 +64,7 @@ func (r removal) step() change.Step {
 // inUse returns an error, or leaves the group with a warning that names the groups
 // with rules that refer to it:
 //
-//	in use by           Service         then
+//	in use by           load balancer   then
 //	rules of users      stays           the group is left, and each sync tries again
 //	rules of users      is deleted      an error for [waitForRules], then it is left
 //	network interfaces  stays           an error

@@ -64,6 +64,14 @@ type Needs struct {
 	// AddOnly is set if the needs of some nodes are unknown: nothing is
 	// removed.
 	AddOnly bool
+	// InUseOnly is set if some nodes are missing for long: nothing is removed
+	// from groups other than Groups, which may be theirs.
+	InUseOnly bool
+}
+
+// adds reports whether nothing is removed from a group.
+func (n Needs) adds(id string) bool {
+	return n.AddOnly || n.InUseOnly && !slices.Contains(n.Groups, id)
 }
 
 // Known reports whether the ID of the primary group is known, if there is one.

@@ -27,6 +27,8 @@ type nodeGroup struct {
 	// touched means that a network load balancer had or gets rules in this
 	// group.
 	touched bool
+	// adds means that nothing is removed.
+	adds bool
 }
 
 // DiffNodes compares the needs of a load balancer with the groups of the VPC.
@@ -45,14 +47,14 @@ func DiffNodes(n Needs, groups Groups, id cluster.ID) NodeDiff {
 				renamed[rule] = description
 			}
 		}
-		if n.AddOnly {
+		if n.adds(group.ID) {
 			stale, renamed = Rules{}, Rules{}
 		}
 		missing := wanted.without(group.Rules)
 		maps.Copy(missing, n.Lost[group.ID].without(group.Rules).without(missing))
 		diff.groups = append(diff.groups, nodeGroup{
 			Group: group, missing: missing, renamed: renamed, stale: stale,
-			touched: own.described() || wanted.described(),
+			touched: own.described() || wanted.described(), adds: n.adds(group.ID),
 		})
 	}
 
@@ -140,7 +142,7 @@ func (d NodeDiff) Plan(users RuleUsers) change.Plan {
 	var steps change.Plan
 	for _, group := range d.groups {
 		group.keepShared(users)
-		group.addPathMTURules(d.needs.AddOnly)
+		group.addPathMTURules()
 		ref := plan.Ref{ID: group.ID}
 		if len(group.missing) > 0 {
 			steps = append(steps, authorize(ref, group.missing, len(group.Rules)).Isolate())
@@ -189,7 +191,7 @@ func (g *nodeGroup) keepShared(users RuleUsers) {
 // addPathMTURules adds the rules for path MTU discovery from the source ranges
 // of clients, including those of other load balancers, and removes the ones
 // without clients, unless nothing is to be removed.
-func (g *nodeGroup) addPathMTURules(addOnly bool) {
+func (g *nodeGroup) addPathMTURules() {
 	if !g.touched {
 		return
 	}
@@ -210,7 +212,7 @@ func (g *nodeGroup) addPathMTURules(addOnly bool) {
 	missing, stale := maps.Clone(g.missing), maps.Clone(g.stale)
 	maps.Copy(missing, wanted.without(g.Rules))
 	for rule, description := range g.Rules {
-		if description == mtuDescription && !addOnly && !wanted.has(rule) {
+		if description == mtuDescription && !g.adds && !wanted.has(rule) {
 			stale[rule] = description
 		}
 	}

@@ -55,9 +55,14 @@ func claimed(tags map[string]string) bool {
 //	several in one   with the role tag, then with the tag of the cluster,
 //	zone             then the smallest ID
 //	zones            those that are known not to be usual ones are left out
+//	Outposts         their subnets are left out: classic and network load balancers
+//	                 cannot be there
 func Choose(usable []Subnet, tables []RouteTable, zones map[string]Zone, options DiscoverOptions) ([]Subnet, error) {
 	if len(usable) == 0 {
 		return nil, fmt.Errorf("%w: all belong to other clusters, or there are none", errNoChoice)
+	}
+	if usable = lists.Filter(usable, func(s Subnet) bool { return s.Outpost == "" }); len(usable) == 0 {
+		return nil, fmt.Errorf("%w: all are on Outposts", errNoChoice)
 	}
 	if !options.Internal {
 		public, err := onlyPublic(usable, tables)

@@ -30,6 +30,14 @@ func subnet(id, zone string, tags ...string) vpc.Subnet {
 	return s
 }
 
+// onOutpost is a subnet on an Outpost.
+func onOutpost(id, zone string, tags ...string) vpc.Subnet {
+	s := subnet(id, zone, tags...)
+	s.Outpost = "arn:aws:outposts:us-west-2:123456789012:outpost/op-0"
+
+	return s
+}
+
 func ids(subnets []vpc.Subnet) string {
 	var list []string
 	for _, s := range subnets {
@@ -79,6 +87,8 @@ func TestChoose(t *testing.T) {
 		"NoSubnets":       {reason: "AWS-SUBNET-6: no subnet is an error", tables: public, message: "other clusters"},
 		"OnlyPrivate":     {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed, message: "internet gateway"},
 		"OnlyLocal":       {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{subnet("1", "l")}, tables: public, message: "local"},
+		"Outposts":        {reason: "AWS-SUBNET-5: subnets on Outposts are dropped, whatever their tags", subnets: []vpc.Subnet{onOutpost("1", "a", vpc.RoleTag), subnet("2", "a"), onOutpost("3", "b")}, tables: public, want: "2"},
+		"OnlyOutposts":    {reason: "AWS-SUBNET-6: no subnet is an error", subnets: []vpc.Subnet{onOutpost("1", "a")}, tables: public, message: "Outposts"},
 		"NoTable":         {reason: "AWS-SUBNET-2: no table is an error", subnets: []vpc.Subnet{subnet("1", "a")}, tables: mixed[1:], message: "subnet-1 has no route table"},
 		"ExplicitPrivate": {reason: "AWS-SUBNET-2: its own table before the main one", subnets: []vpc.Subnet{subnet("1", "a"), subnet("2", "a")}, tables: []vpc.RouteTable{{Main: true, Public: true}, {Subnets: []string{"subnet-1"}}}, want: "2"},
 	}

@@ -85,6 +85,7 @@ func toSubnet(from types.Subnet) Subnet {
 		ID:               aws.ToString(from.SubnetId),
 		AvailabilityZone: aws.ToString(from.AvailabilityZone),
 		CIDR:             cidr,
+		Outpost:          aws.ToString(from.OutpostArn),
 		Tags:             awstype.FromEC2Tags(from.Tags),
 	}
 }

@@ -13,7 +13,9 @@ type Subnet struct {
 	ID               string
 	AvailabilityZone string
 	CIDR             netip.Prefix
-	Tags             map[string]string
+	// Outpost is the ARN of the Outpost that the subnet is on, empty if it is on none.
+	Outpost string
+	Tags    map[string]string
 }
 
 // RouteTable determines which subnets are public: those with a route to an
