@@ -76,7 +76,7 @@ func TestGone(t *testing.T) {
 		"no EC2 there":      {"FW-NODE-6: no response is no result", node(missingID), simserver.Drop(), false, true},
 		"wrong page":        {"AWS-NODE-4: the page of a proxy is no response of EC2", node(missingID), simserver.Status(404), false, true},
 		"login page":        {"nor does one that is well-formed", node(missingID), loginPage, false, true},
-		"young":             {"it may not be visible yet", node(missingID, kubetest.CreatedAt(time.Now())), nil, false, false},
+		"young":             {"it may not be visible yet", node(missingID, kubetest.CreatedAt(time.Now().Add(time.Hour))), nil, false, false},
 		"no providerID":     {"kept, without an error at each pass", kubetest.Node("missing", kubetest.CreatedAt(time.Unix(1, 0))), nil, false, false},
 		"other region":      {"our region does not have it", kubetest.Node("x", kubetest.ProviderID("aws:///eu-central-1a/"+missingID)), nil, false, true},
 		"other local zone":  {"it belongs to another region", kubetest.Node("x", kubetest.ProviderID("aws:///us-east-1-bos-1a/"+missingID)), nil, false, true},

@@ -48,7 +48,7 @@ func (h *hangingCloud) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestAttemptTimeouts (AWS-API-8): an attempt to read from EC2 that hangs is left
+// TestAttemptTimeouts (AWS-API-8, FW-ERROR-2): an attempt to read from EC2 that hangs is left
 // soon, and the next ones have more time. One that changes something keeps its
 // time: it may have been carried out. The error of three is a timeout.
 func TestAttemptTimeouts(t *testing.T) {
