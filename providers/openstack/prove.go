@@ -14,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
@@ -24,7 +25,7 @@ const revokeTimeout = 5 * time.Second
 
 // prove is the proof of a cloud-config in the environment of this process.
 func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
-	return proveIn(ctx, candidate, processEnvironment(), tuning{})
+	return proveIn(ctx, candidate, processEnvironment(), tuning{client: client.Options{LoginGuard: login.OfProcess()}})
 }
 
 // proveIn logs in, and finds the project, the endpoint of Nova and the servers of the Nodes.

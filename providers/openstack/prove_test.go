@@ -12,9 +12,9 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider/providertest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -118,7 +118,7 @@ func TestProveRespectsTheGuard(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 1, openstack.Options{})
 	times := quick()
-	times.client.LoginGuard = client.NewLoginGuard(clock.RealClock{})
+	times.client.LoginGuard = login.NewGuard(login.DefaultLimits(), clock.RealClock{})
 	p := providertest.Proof{
 		Reason: "the first login", Prove: proving(times), Text: wrongPassword(f.CloudConfig(openstack.UserCCM, "")), Changes: f.left, Err: "user or password is wrong",
 	}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -28,9 +27,8 @@ import (
 const (
 	// eventSource is the source of Events.
 	eventSource = "cloud-provider-openstack"
-	// clientName is the account of the node controllers. With
-	// --use-service-account-credentials it may write Events; the Lease of failed
-	// logins needs a Role of its own.
+	// clientName is the account of the node controllers, which may write Events with
+	// --use-service-account-credentials.
 	clientName = "node-controller"
 	// serverIndex is the name of the index of Nodes by their servers.
 	serverIndex = "openstack-server"
@@ -84,7 +82,6 @@ type cloud struct {
 	environment environment
 	client      *client.Client
 	instances   *instance.V2
-	logins      *loginStore
 	// routes is nil without a router, loadBalancer if the cloud-config disables it.
 	routes       *routes
 	loadBalancer *loadBalancer
@@ -117,7 +114,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCloudFrom(file, processEnvironment(), tuning{client: client.Options{Metrics: apiMetrics()}})
+	c, err := newCloudFrom(file, processEnvironment(), tuning{client: client.Options{Metrics: apiMetrics(), LoginGuard: login.OfProcess()}})
 	if err != nil {
 		return nil, err // not a nil *cloud in an interface
 	}
@@ -143,11 +140,8 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 		return nil, err
 	}
 	source, read := credentialSource(file, cfg, env)
-	settings, logins := cfg.clientConfig(), new(loginStore)
+	settings := cfg.clientConfig()
 	settings.UserAgent = flags.userAgent
-	if t.client.LoginGuard == nil {
-		t.client.LoginGuard = client.NewLoginGuard(clock.RealClock{}, login.WithStore(logins))
-	}
 	if t.client.Metrics == nil {
 		t.client.Metrics = client.NewMetrics(metrics.Discard())
 	}
@@ -155,7 +149,7 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &cloud{config: cfg, environment: env, client: api, logins: logins, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
+	c := &cloud{config: cfg, environment: env, client: api, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
 	c.routes = newRoutes(routesConfig{RouterID: cfg.Route.RouterID, Servers: c.serverOf}, api.Network())
 	t.inventory.Nodes = c.servers
 	t.inventory.Metrics = metrics.New(ProviderName).Snapshot("servers")
@@ -202,11 +196,10 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		}
 		api, err := builder.Client(clientName)
 		if err != nil {
-			klog.ErrorS(err, "No client for Events and the Lease of failed logins")
+			klog.ErrorS(err, "No client for Events")
 
 			return
 		}
-		c.logins.open(api)
 		recorder := c.background.Recorder(api, eventSource)
 		c.instances.SetRecorder(recorder)
 		c.routes.setRecorder(recorder)

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -77,7 +76,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 	t.session.Metrics = cmp.Or(t.session.Metrics, sessionMetrics())
 	t.recorder = cmp.Or(t.recorder, metrics.New(ProviderName))
 	if t.session.LoginGuard == nil {
-		t.session.LoginGuard = session.NewLoginGuard(clock.RealClock{}, login.WithStore(loginStore(builder)))
+		t.session.LoginGuard = login.NewGuard(login.DefaultLimits(), clock.RealClock{})
 	}
 	var vcenters []*vcenter
 	for _, name := range slices.Sorted(maps.Keys(cfg.VirtualCenter)) {
@@ -112,19 +111,6 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 	}
 
 	return vcenters, credentials.runners, nil
-}
-
-// loginStore returns where failed logins are kept over restarts, nil if there is no client
-// for it: then the process knows of its own ones alone.
-func loginStore(builder cloudprovider.ControllerClientBuilder) login.Store {
-	client, err := builder.Client(clientName)
-	if err != nil {
-		klog.ErrorS(err, "No client for the Lease of failed logins, they will not be known after a restart")
-
-		return nil
-	}
-
-	return login.NewLeaseStore(client.CoordinationV1(), login.LeaseNamespace, login.LeaseName(ProviderName))
 }
 
 func endpoint(name string, entry *VirtualCenter) session.Endpoint {

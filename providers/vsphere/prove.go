@@ -13,11 +13,11 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
@@ -33,7 +33,7 @@ const (
 
 // prove is the proof of a cloud-config in the environment of this process.
 func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
-	return proveIn(ctx, candidate, processEnvironment(), tuning{session: session.Options{LoginGuard: session.NewLoginGuard(clock.RealClock{})}})
+	return proveIn(ctx, candidate, processEnvironment(), tuning{session: session.Options{LoginGuard: login.OfProcess()}})
 }
 
 // proveIn logs in to all vCenters that are not retired, and finds the datacenters and the VMs of the Nodes. What it

@@ -12,9 +12,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider/providertest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -114,7 +114,7 @@ func newProofCloud(t *testing.T) (*sim.VCenter, []*v1.Node) {
 // proving proves in the environment of a test.
 func proving() func(context.Context, provider.Candidate) (provider.Proof, error) {
 	times := quick
-	times.session.LoginGuard = session.NewLoginGuard(clock.RealClock{})
+	times.session.LoginGuard = login.NewGuard(login.DefaultLimits(), clock.RealClock{})
 
 	return func(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
 		return proveIn(ctx, candidate, environment{hasDirectory: func(string) bool { return false }}, times)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
@@ -26,8 +27,7 @@ import (
 const (
 	// ProviderName is the registered name and the scheme of provider IDs.
 	ProviderName = "vsphere"
-	// clientName is what the Kubernetes client for Secrets and the Lease of failed
-	// logins calls itself.
+	// clientName is what the Kubernetes client for Secrets calls itself.
 	clientName = "vsphere-cloud-controller-manager"
 	// nodeClientName is the account that the node controllers use, which may patch
 	// Nodes and write Events also with --use-service-account-credentials.
@@ -106,7 +106,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 		return nil, err
 	}
 
-	return newCloudFrom(cfg, labels, tuning{}), nil
+	return newCloudFrom(cfg, labels, tuning{session: session.Options{LoginGuard: login.OfProcess()}}), nil
 }
 
 // tuning are the times that tests shorten. The zero value is what production

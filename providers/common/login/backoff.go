@@ -1,10 +1,6 @@
 package login
 
-import (
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
-)
+import "time"
 
 // Backoff is a delay after a failure that grows with each one in a row. The zero value
 // has none. It is not safe for concurrent use.
@@ -14,15 +10,11 @@ type Backoff struct {
 	cause    error
 }
 
-// Fail starts the delay after one more failure. Steps and Jitter of the delays do not
-// count: without them, each failure makes the delay longer, up to the cap.
-func (b *Backoff) Fail(now time.Time, delays wait.Backoff, cause error) {
-	delays.Jitter = 0
-	for delays.Steps = b.failures; delays.Steps > 0; {
-		delays.Step()
-	}
+// Fail starts the delay after one more failure: the first of delays after the first
+// failure, and so on. The last one is repeated.
+func (b *Backoff) Fail(now time.Time, delays []time.Duration, cause error) {
+	b.until, b.cause = now.Add(delays[min(b.failures, len(delays)-1)]), cause
 	b.failures++
-	b.until, b.cause = now.Add(delays.Duration), cause
 }
 
 // Err returns the cause of the last failure during the delay after it.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
@@ -20,18 +20,24 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
 
-// limits allow two failures of a password and three of an account in three minutes.
-var limits = login.Limits{
-	Interval:         3 * time.Minute,
-	PerPassword:      2,
-	PerAccount:       3,
-	Delays:           wait.Backoff{Duration: 15 * time.Second, Factor: 2, Cap: 5 * time.Minute},
-	DelaysIfAccepted: wait.Backoff{Duration: 15 * time.Second, Factor: 2, Cap: time.Minute},
-	Retention:        time.Hour,
-}
+// lockout is the time in which logins that fail lock an account.
+const lockout = 180 * time.Second
+
+var limits = login.DefaultLimits()
 
 func request(password config.Secret) login.Request {
 	return login.Request{Account: "u", Password: password, Target: "cloud one"}
+}
+
+// newGuard returns a guard whose first interval has passed.
+func newGuard(t *testing.T) (*login.Guard, *clocktesting.FakeClock) {
+	t.Helper()
+	fake := clocktesting.NewFakeClock(time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC))
+	g := login.NewGuard(limits, fake)
+	try(t, g, request("first"), login.Failed)
+	fake.Step(limits.Interval)
+
+	return g, fake
 }
 
 // try logs in with a result, and reports whether the guard allowed it.
@@ -58,72 +64,63 @@ func try(t *testing.T, g *login.Guard, r login.Request, result login.Result) boo
 	return true
 }
 
-// When logins happen that are tried each second, for every kind of limits.
+// When logins happen that are tried each second.
 func TestTimesOfLogins(t *testing.T) {
 	t.Parallel()
-	refusedTwiceThenHourly := login.Limits{
-		Interval: time.Hour, PerPassword: 2, PerAccount: 4,
-		Delays: wait.Backoff{Duration: 15 * time.Second, Factor: 240, Cap: time.Hour}, Retention: 24 * time.Hour,
-	}
+	second := login.Request{Account: "u", Password: "p", Target: "cloud two"}
 	cases := map[string]struct {
-		reason  string
-		limits  login.Limits
-		request login.Request
-		result  login.Result
-		want    []int // seconds
+		reason string
+		before []login.Result // of earlier logins at the first target, three minutes before
+		other  bool           // a second target takes turns with the first one
+		result login.Result
+		want   []int // seconds
 	}{
-		"Refused": {
-			"delays of 15, 30, 60, 120, 240 and 300 s, or longer after two failures in the interval",
-			limits,
-			login.Request{Account: "u", Password: "p", Refused: true},
-			login.Refused,
-			[]int{0, 15, 181, 241, 362, 602, 902, 1202, 1502, 1802, 2102, 2402, 2702, 3002, 3302},
+		"NewProcess": {
+			"one refusal while the process is young, then within the delays: four in any half hour",
+			nil, false, login.Refused, []int{0, 181, 781, 1381, 1981},
+		},
+		"NewPassword": {
+			"later, a new password is tried once more soon",
+			[]login.Result{login.Failed}, false, login.Refused, []int{0, 15, 615, 1215, 1815},
 		},
 		"AcceptedBefore": {
-			"the delays end at 60 s, so the interval is what counts",
-			limits,
-			login.Request{Account: "u", Password: "p", Refused: true, Accepted: true},
-			login.Refused,
-			[]int{0, 15, 181, 241, 362, 422, 543, 603, 724, 784},
+			"a directory that was away for less than 45 s costs no more",
+			[]login.Result{login.Accepted}, false, login.Refused, []int{0, 15, 45, 181, 481, 1081, 1681},
 		},
 		"OtherTarget": {
 			"the delay is not for a target that did not refuse the password, the limit is",
-			limits,
-			login.Request{Account: "u", Password: "p"},
-			login.Refused,
-			[]int{0, 1, 181, 182, 362, 363},
+			[]login.Result{login.Failed}, true, login.Refused, []int{0, 1, 181, 182, 781, 782},
+		},
+		"OtherTargetOfNewProcess": {
+			"the first refusal counts for all targets",
+			nil, true, login.Refused, []int{0, 181, 182, 362, 781},
 		},
 		"Lost": {
-			"a login without a response may have been refused",
-			limits,
-			login.Request{Account: "u", Password: "p", Refused: true},
-			login.Lost,
-			[]int{0, 1, 181, 182, 362, 363},
+			"a login without a response may have been refused: it counts, and has no delay of its own",
+			nil, false, login.Lost, []int{0, 1, 181, 182, 362, 363},
+		},
+		"LostAfterAccepted": {
+			"the account may have three",
+			[]login.Result{login.Accepted}, false, login.Lost, []int{0, 1, 2, 181, 182, 183, 362},
 		},
 		"Failed": {
 			"other failures lock no account",
-			limits,
-			login.Request{Account: "u", Password: "p", Refused: true},
-			login.Failed,
-			[]int{0, 1, 2, 3, 4, 5, 6},
-		},
-		"Hourly": {
-			"a cloud that counts failures without an interval",
-			refusedTwiceThenHourly,
-			login.Request{Account: "u", Password: "p", Refused: true},
-			login.Refused,
-			[]int{0, 15, 3615, 7215, 10815},
+			nil, false, login.Failed, []int{0, 1, 2, 3, 4, 5, 6},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fake := clocktesting.NewFakeClock(time.Now())
-			g := login.NewGuard(tc.limits, fake)
+			g := login.NewGuard(limits, fake)
+			for _, result := range tc.before {
+				try(t, g, request("p"), result)
+				fake.Step(limits.Interval)
+			}
 			var got []int
-			for second := 0; len(got) < len(tc.want) && second <= tc.want[len(tc.want)-1]; second++ {
-				if try(t, g, tc.request, tc.result) {
-					got = append(got, second)
+			for now := 0; len(got) < len(tc.want) && now <= slices.Max(tc.want); now++ {
+				if try(t, g, request("p"), tc.result) || tc.other && try(t, g, second, tc.result) {
+					got = append(got, now)
 				}
 				fake.Step(time.Second)
 			}
@@ -134,12 +131,11 @@ func TestTimesOfLogins(t *testing.T) {
 	}
 }
 
-// Every password may fail, until the account may not. The error has the time, the
-// target and the failure.
+// Every password may fail, until the account may not. The error has the account, what
+// happened when, the time of the next login, and the failure.
 func TestAccountHasOneLimit(t *testing.T) {
 	t.Parallel()
-	fake := clocktesting.NewFakeClock(time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC))
-	g := login.NewGuard(limits, fake)
+	g, fake := newGuard(t)
 	for i := range 5 {
 		if got := try(t, g, request(config.Secret(fmt.Sprint(i))), login.Refused); got != (i < limits.PerAccount) {
 			t.Errorf("login %d allowed: %t", i, got)
@@ -147,14 +143,21 @@ func TestAccountHasOneLimit(t *testing.T) {
 	}
 	other := request("p")
 	other.Account = "another"
-	if !try(t, g, other, login.Refused) {
+	if !try(t, g, other, login.Lost) || !try(t, g, other, login.Lost) {
 		t.Error("another account has to wait")
 	}
-	err := g.Check(request("p"))
-	if want := "not tried again before 2030-01-02T03:03:00Z: cloud one: wrong password"; err == nil || err.Error() != want || !errors.Is(err, errWrong) {
-		t.Errorf("Check() = %v, want %s", err, want)
+	for _, tc := range []struct {
+		request login.Request
+		want    string
+	}{
+		{request("p"), "not tried again before 2030-01-02T03:06:02Z: cloud one refused u at 2030-01-02T03:03:01Z: wrong password"},
+		{other, "not tried again before 2030-01-02T03:06:02Z: cloud one did not respond to the login of another at 2030-01-02T03:03:01Z: wrong password"},
+	} {
+		if err := g.Check(tc.request); err == nil || err.Error() != tc.want || !errors.Is(err, errWrong) {
+			t.Errorf("Check() = %v, want %s", err, tc.want)
+		}
 	}
-	fake.Step(limits.Interval + 1)
+	fake.Step(limits.Interval)
 	if !try(t, g, request("p"), login.Refused) {
 		t.Error("no login after the interval")
 	}
@@ -164,10 +167,7 @@ func TestAccountHasOneLimit(t *testing.T) {
 // refusals count, and its delays start again.
 func TestAcceptedPassword(t *testing.T) {
 	t.Parallel()
-	fake := clocktesting.NewFakeClock(time.Now())
-	g := login.NewGuard(limits, fake)
-	refused := request("p")
-	refused.Refused = true
+	g, fake := newGuard(t)
 	for i, step := range []struct {
 		result login.Result
 		after  time.Duration
@@ -175,19 +175,21 @@ func TestAcceptedPassword(t *testing.T) {
 		{login.Lost, 0},
 		{login.Accepted, 0},
 		{login.Lost, 0},
+		{login.Lost, 0},
 		{login.Accepted, 0},
 		{login.Refused, 0},
 		{login.Accepted, 15 * time.Second},
 		{login.Refused, 0},
+		{login.Refused, 15 * time.Second},
 	} {
 		fake.Step(step.after)
-		if !try(t, g, refused, step.result) {
+		if !try(t, g, request("p"), step.result) {
 			t.Fatalf("login %d is not allowed", i)
 		}
 	}
-	fake.Step(limits.Delays.Duration)
-	if try(t, g, refused, login.Refused) {
-		t.Error("a third refusal is allowed in the interval")
+	fake.Step(30 * time.Second)
+	if try(t, g, request("p"), login.Refused) {
+		t.Error("a fourth refusal is allowed in the interval")
 	}
 }
 
@@ -197,9 +199,9 @@ func TestFirstLoginRunsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := login.NewGuard(limits, clock.RealClock{})
-		reserved := make(chan func(login.Result, error), 5)
-		refused := make(chan error, 5)
-		for range 5 {
+		reserved := make(chan func(login.Result, error), 6)
+		refused := make(chan error, 6)
+		for range 6 {
 			go func() {
 				done, err := g.Reserve(t.Context(), request("p"))
 				if err != nil {
@@ -215,15 +217,15 @@ func TestFirstLoginRunsAlone(t *testing.T) {
 		}
 		(<-reserved)(login.Accepted, nil)
 		synctest.Wait()
-		if n := len(reserved); n != limits.PerPassword {
-			t.Fatalf("%d logins at a time once the password is accepted, want %d", n, limits.PerPassword)
+		if n := len(reserved); n != limits.PerAccount {
+			t.Fatalf("%d logins at a time once the password is accepted, want %d", n, limits.PerAccount)
 		}
-		for range limits.PerPassword {
+		for range limits.PerAccount {
 			(<-reserved)(login.Refused, errWrong)
 		}
 		synctest.Wait()
 		if len(reserved) != 0 || len(refused) != 2 {
-			t.Errorf("%d logins after two refusals and %d errors, want none and 2", len(reserved), len(refused))
+			t.Errorf("%d logins after three refusals and %d errors, want none and 2", len(reserved), len(refused))
 		}
 	})
 }
@@ -249,42 +251,120 @@ func TestWaitEndsWithContext(t *testing.T) {
 	}
 }
 
-// Whatever happens, the failures of no interval exceed the limits.
-func TestLimitsHold(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		fake := clocktesting.NewFakeClock(time.Now())
-		g := login.NewGuard(limits, fake)
-		failures := map[config.Secret][]time.Time{}
-		var all []time.Time
-		for range rapid.IntRange(1, 60).Draw(rt, "logins") {
-			r := request(rapid.SampledFrom([]config.Secret{"a", "b", "c"}).Draw(rt, "password"))
-			r.Refused, r.Accepted = rapid.Bool().Draw(rt, "refused"), rapid.Bool().Draw(rt, "accepted")
-			result := rapid.SampledFrom([]login.Result{login.Accepted, login.Refused, login.Failed}).Draw(rt, "result")
-			if try(t, g, r, result) && result == login.Refused {
-				failures[r.Password] = append(failures[r.Password], fake.Now())
-				all = append(all, fake.Now())
-			}
-			fake.Step(time.Duration(rapid.IntRange(0, 120).Draw(rt, "seconds")) * time.Second)
-		}
-		for password, at := range failures {
-			if exceeds(at, limits.PerPassword) {
-				rt.Errorf("password %s failed more than %d times in an interval", password.Reveal(), limits.PerPassword)
-			}
-		}
-		if exceeds(all, limits.PerAccount) {
-			rt.Errorf("the account failed more than %d times in an interval", limits.PerAccount)
-		}
-	})
+// attempt is a login of a schedule.
+type attempt struct {
+	request login.Request
+	done    func(login.Result, error)
+	began   time.Time
+	ended   time.Time
+	result  login.Result
 }
 
-// exceeds reports whether more failures than allowed are in any interval.
-func exceeds(at []time.Time, allowed int) bool {
-	for i := range max(0, len(at)-allowed) {
-		if at[i+allowed].Sub(at[i]) <= limits.Interval {
-			return true
+// schedule is what happened to one account in a process.
+type schedule struct {
+	*rapid.T
+
+	clock    *clocktesting.FakeClock
+	guard    *login.Guard
+	results  []login.Result
+	underWay []*attempt
+	failed   []*attempt             // refused, or without a response before the password was accepted
+	accepted map[config.Secret]bool // passwords that any target has accepted
+}
+
+// step begins a login, ends one, or lets time pass.
+func (s *schedule) step() {
+	switch s.pick("action", "begin", "begin", "end", "end", "wait") {
+	case "begin":
+		r := request(config.Secret(s.pick("password", "a", "b", "c", "d")))
+		r.Target = s.pick("target", "one", "two")
+		now, cancel := context.WithCancel(s.Context())
+		cancel() // no login waits for another one
+		if done, err := s.guard.Reserve(now, r); err == nil {
+			s.underWay = append(s.underWay, &attempt{request: r, done: done, began: s.clock.Now()})
+		}
+	case "end":
+		if len(s.underWay) > 0 {
+			s.end(rapid.SampledFrom(s.underWay).Draw(s.T, "login"))
+		}
+	case "wait":
+		s.clock.Step(time.Duration(rapid.IntRange(0, 120).Draw(s.T, "seconds")) * time.Second)
+	}
+}
+
+func (s *schedule) pick(label string, values ...string) string {
+	return rapid.SampledFrom(values).Draw(s.T, label)
+}
+
+func (s *schedule) end(a *attempt) {
+	a.result, a.ended = rapid.SampledFrom(s.results).Draw(s.T, "result"), s.clock.Now()
+	s.underWay = slices.DeleteFunc(s.underWay, func(other *attempt) bool { return other == a })
+	a.done(a.result, errWrong)
+	switch a.result {
+	case login.Accepted:
+		s.accepted[a.request.Password] = true
+		s.failed = slices.DeleteFunc(s.failed, func(other *attempt) bool { return other.request == a.request && other.result == login.Lost })
+	case login.Refused, login.Lost:
+		s.failed = append(s.failed, a)
+	case login.Failed:
+	}
+}
+
+// most returns how many of the logins that match fail within the time that locks an
+// account, by their beginning or by their end, when the directory may have refused them.
+func (s *schedule) most(match func(*attempt) bool) (most int) {
+	for _, at := range []func(*attempt) time.Time{
+		func(a *attempt) time.Time { return a.began }, func(a *attempt) time.Time { return a.ended },
+	} {
+		for _, first := range s.failed {
+			n := 0
+			for _, a := range s.failed {
+				if since := at(a).Sub(at(first)); match(a) && since >= 0 && since <= lockout {
+					n++
+				}
+			}
+			most = max(most, n)
 		}
 	}
 
-	return false
+	return most
+}
+
+// Whatever happens, no password fails more than twice within the time that locks an account
+// unless it was accepted, no account more than three times, and one login is refused at
+// the beginning of a process.
+func TestLimitsHold(t *testing.T) {
+	t.Parallel()
+	for name, results := range map[string][]login.Result{
+		"NothingAccepted": {login.Refused, login.Lost},
+		"Any":             {login.Refused, login.Lost, login.Accepted, login.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(rt *rapid.T) {
+				fake := clocktesting.NewFakeClock(time.Now())
+				start := fake.Now()
+				s := &schedule{
+					T: rt, clock: fake, guard: login.NewGuard(limits, fake), results: results,
+					accepted: map[config.Secret]bool{},
+				}
+				for range rapid.IntRange(1, 120).Draw(rt, "steps") {
+					s.step()
+				}
+				for _, password := range []config.Secret{"a", "b", "c", "d"} {
+					n := s.most(func(a *attempt) bool { return a.request.Password == password })
+					if !s.accepted[password] && n > 2 {
+						rt.Errorf("password %s failed %d times", password.Reveal(), n)
+					}
+				}
+				if n := s.most(func(*attempt) bool { return true }); n > 3 {
+					rt.Errorf("the account failed %d times", n)
+				}
+				early := slices.DeleteFunc(s.failed, func(a *attempt) bool { return a.result != login.Refused || a.ended.Sub(start) > lockout })
+				if len(early) > 1 && len(s.accepted) == 0 {
+					rt.Errorf("%d logins were refused in the beginning", len(early))
+				}
+			})
+		})
+	}
 }

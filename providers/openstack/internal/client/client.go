@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
@@ -67,7 +68,7 @@ func (o Options) withDefaults() Options {
 		o.Clock = clock.RealClock{}
 	}
 	if o.LoginGuard == nil {
-		o.LoginGuard = NewLoginGuard(o.Clock)
+		o.LoginGuard = login.NewGuard(login.DefaultLimits(), o.Clock)
 	}
 	if o.Jitter == nil {
 		o.Jitter = func(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

@@ -46,7 +46,7 @@ type Options struct {
 	// Metrics count requests and logins. Default: nothing is counted.
 	Metrics *Metrics
 	// LoginGuard limits refused logins with a password, together with the other
-	// clients that share it. Default: [NewLoginGuard] for this client alone.
+	// clients that share it. Default: one for this client alone.
 	LoginGuard *login.Guard
 	// Clock is that of the delays between logins, of retries and of limits. Default:
 	// the real one.

@@ -270,9 +270,9 @@ func explainLogin(credentials Credentials, err error) error {
 	case credentials.isToken():
 		what = "the token is wrong or expired, and cannot be renewed"
 	case credentials.TrustID != "":
-		what = "the trustee's password is wrong, the account is locked, or the trust has ended"
+		what = "the trustee's password is wrong, the account is locked, its directory cannot be reached, or the trust has ended"
 	default:
-		what = "user or password is wrong, the account is locked, or it has no role in the project"
+		what = "user or password is wrong, the account is locked, its directory cannot be reached, or it has no role in the project"
 	}
 	denied := *e
 	denied.means = apierr.ErrDenied

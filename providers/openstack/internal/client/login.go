@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -17,19 +16,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
 
-// failureKind is how a login failed.
-type failureKind int
-
-const (
-	failedDenied failureKind = iota + 1
-	failedUnavailable
-)
-
 // The delays between two logins with the same credentials. Those of passwords that were
-// refused are longer, see [LoginLimits].
+// refused are longer, and of the login guard.
 var (
-	deniedDelays      = wait.Backoff{Duration: 5 * time.Second, Factor: 2, Cap: 5 * time.Minute}
-	unavailableDelays = wait.Backoff{Duration: time.Second, Factor: 2, Cap: 15 * time.Second}
+	deniedDelays = []time.Duration{
+		5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 5 * time.Minute,
+	}
+	unavailableDelays = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 15 * time.Second}
 )
 
 // cleanupTimeout bounds the logout of a token that is not used.
@@ -58,9 +51,10 @@ func (s *session) of(credentials Credentials) *history {
 // lock held.
 func (s *session) mayLogIn(credentials Credentials) error {
 	h := s.of(credentials)
-	now := s.options.Clock.Now()
-	if err := h.backoff.Err(now); err != nil {
-		return &login.NotTriedError{Until: h.backoff.Until(), Cause: err}
+	for _, b := range []*login.Backoff{&h.unavailable, &h.denied} {
+		if err := b.Err(s.options.Clock.Now()); err != nil {
+			return &login.NotTriedError{Until: b.Until(), Cause: err}
+		}
 	}
 	if !credentials.isPassword() {
 		return nil
@@ -74,41 +68,21 @@ func (s *session) mayLogIn(credentials Credentials) error {
 // must be tried.
 func (s *session) request(credentials Credentials) login.Request {
 	return login.Request{
-		Account:  credentials.account() + " at " + s.name(),
+		Account:  credentials.account(),
 		Password: config.Secret(credentials.scopeKey() + "\n" + credentials.Password.Reveal()),
 		Target:   "Keystone " + s.name(),
-		// There is one Keystone: a refusal is its own.
-		Refused: true,
 	}
-}
-
-// proof is what is known of a password before it is sent.
-type proof struct {
-	// right reports whether the last login had the same user and password, and scope
-	// whether it had another scope: then a refusal is about the scope.
-	right, scope bool
-	// lost reports whether the last login with these credentials had no response.
-	lost bool
-}
-
-func (s *session) proofOf(credentials Credentials) proof {
-	p := proof{lost: s.of(credentials).lost}
-	p.right = s.known && credentials.isPassword() &&
-		s.proven.Password == credentials.Password && s.proven.account() == credentials.account()
-	p.scope = p.right && s.proven != credentials
-
-	return p
 }
 
 // logIn logs in with credentials and uses the token if it is for the same project.
 func (s *session) logIn(ctx context.Context, credentials Credentials) error {
 	s.mu.Lock()
 	err := s.mayLogIn(credentials)
-	h, known := s.of(credentials), s.proofOf(credentials)
+	h := s.of(credentials)
 	s.hide(credentials.Password, credentials.ApplicationCredentialSecret, credentials.Token)
 	s.mu.Unlock()
 	if err == nil {
-		err = s.try(ctx, credentials, h, known)
+		err = s.try(ctx, credentials, h)
 	}
 	if err != nil {
 		return fmt.Errorf("log in to Keystone %s: %w", s.name(), err)
@@ -118,8 +92,8 @@ func (s *session) logIn(ctx context.Context, credentials Credentials) error {
 }
 
 // try logs in now, and stores the result.
-func (s *session) try(ctx context.Context, credentials Credentials, h *history, known proof) error {
-	result, err := s.send(ctx, credentials, known)
+func (s *session) try(ctx context.Context, credentials Credentials, h *history) error {
+	result, err := s.send(ctx, credentials, h)
 	if err == nil {
 		err = s.use(ctx, credentials, result)
 	}
@@ -129,44 +103,38 @@ func (s *session) try(ctx context.Context, credentials Credentials, h *history, 
 		return err
 	}
 	s.options.Metrics.recorder.Login(s.name(), err)
-	s.record(h, err, known)
+	s.record(h, err)
 
 	return err
 }
 
-// record stores the result of a login.
-func (s *session) record(h *history, err error, known proof) {
+// record stores the result of a login. That of a refused password is in the guard.
+func (s *session) record(h *history, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.options.Clock.Now()
-	h.lost = false
 	switch {
 	case err == nil:
-		h.backoff, h.failures = login.Backoff{}, 0
+		*h = history{credentials: h.credentials}
 	case s.closed:
 	case errors.Is(err, apierr.ErrUnavailable) || errors.Is(err, apierr.ErrThrottled):
-		h.fail(now, unavailableDelays, failedUnavailable, err)
-		h.lost = known.lost || isLost(err)
-	case !isRefusedPassword(h.credentials, err):
-		h.fail(now, deniedDelays, failedDenied, err)
-	case known.scope:
-		h.fail(now, refusedDelays, failedDenied, err)
+		h.unavailable.Fail(now, unavailableDelays, err)
+		h.lost = h.lost || isLost(err)
 	default:
-		h.failures = failedDenied // the guard delays the next one
+		h.unavailable, h.lost = login.Backoff{}, false
+		if !isRefusedPassword(h.credentials, err) {
+			h.denied.Fail(now, deniedDelays, err)
+		}
 	}
 }
 
-func (h *history) fail(now time.Time, delays wait.Backoff, kind failureKind, err error) {
-	if h.failures != kind {
-		h.backoff = login.Backoff{}
-	}
-	h.failures = kind
-	h.backoff.Fail(now, delays, err)
-}
-
-// send sends credentials as soon as the guard allows it.
-func (s *session) send(ctx context.Context, credentials Credentials, known proof) (*issued, error) {
-	if err := s.identity.discover(ctx, known.lost); err != nil {
+// send sends credentials as soon as the guard allows it. After a login without a response,
+// Keystone must respond to a request without credentials first.
+func (s *session) send(ctx context.Context, credentials Credentials, h *history) (*issued, error) {
+	s.mu.Lock()
+	lost := h.lost
+	s.mu.Unlock()
+	if err := s.identity.discover(ctx, lost); err != nil {
 		return nil, err
 	}
 	if !credentials.isPassword() {
@@ -177,20 +145,19 @@ func (s *session) send(ctx context.Context, credentials Credentials, known proof
 		return nil, err
 	}
 	result, err := s.identity.authenticate(ctx, credentials)
-	done(loginResult(credentials, err, known), err)
+	done(loginResult(credentials, err), err)
 
 	return result, err
 }
 
-// loginResult returns what the error of a login means for a password. One that was right
-// before was not refused because there was no response, or because of another scope.
-func loginResult(credentials Credentials, err error, known proof) login.Result {
+// loginResult returns what the error of a login means for a password.
+func loginResult(credentials Credentials, err error) login.Result {
 	switch {
 	case err == nil:
 		return login.Accepted
-	case isRefusedPassword(credentials, err) && !known.scope:
+	case isRefusedPassword(credentials, err):
 		return login.Refused
-	case isLost(err) && !known.right:
+	case isLost(err):
 		return login.Lost
 	}
 

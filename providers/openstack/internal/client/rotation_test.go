@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
@@ -140,8 +143,9 @@ func renameProject(id string) simserver.Fault {
 	}
 }
 
-// OS-AUTH-2: a wrong password is tried twice, then once an hour, however often it is needed. A new
-// one is tried at once.
+// OS-AUTH-2: a wrong password is tried again after three minutes and then every ten minutes,
+// however often it is needed. A new one is tried at once. The error has who was refused
+// and when, and when the next login is.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
@@ -149,31 +153,88 @@ func TestWrongPassword(t *testing.T) {
 	from := newSource(f.wrong("wrong"))
 	c := f.open(t, from)
 	ctx := bounded(t)
-	try := func(times int) {
-		for range times {
-			must(t, is(get(ctx, c), apierr.ErrDenied))
-		}
-	}
+	start := f.clock.Now()
 	for _, step := range []struct {
 		wait   time.Duration
 		logins int
 	}{
 		{0, 1},
-		{15 * time.Second, 2},
-		{15 * time.Second, 2},
-		{58 * time.Minute, 2},
-		{2 * time.Minute, 3},
-		{59 * time.Minute, 3},
-		{time.Minute, 4},
+		{180 * time.Second, 1},
+		{time.Second, 2},
+		{599 * time.Second, 2},
+		{time.Second, 3},
+		{599 * time.Second, 3},
+		{time.Second, 4},
 	} {
 		f.clock.Step(step.wait)
-		try(5)
+		for range 5 {
+			must(t, is(get(ctx, c), apierr.ErrDenied))
+		}
 		f.count(t, opLogin, step.logins)
+	}
+	host, err := url.Parse(f.URL())
+	must(t, err)
+	last := start.Add(1381 * time.Second).UTC()
+	want := fmt.Sprintf("not tried again before %s: Keystone %s refused %s@default at %s: ",
+		last.Add(10*time.Minute).Format(time.RFC3339), host.Host, openstack.UserCCM, last.Format(time.RFC3339))
+	if err := get(ctx, c); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error = %v, want %s", err, want)
 	}
 	from.set(f.Credentials(openstack.UserCCM))
 	must(t, get(ctx, c))
 	f.count(t, opLogin, 5)
 }
+
+// OS-AUTH-2: Keystone with a directory behind it refuses every password while the directory is
+// away. One that was accepted is tried again soon, within the limit of the account.
+func TestDirectoryAway(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason     string
+		away, want time.Duration // the cloud can be used again after want
+		refused    int
+	}{
+		"20Seconds":  {"two logins are refused", 20 * time.Second, 45 * time.Second, 2},
+		"50Seconds":  {"three logins are refused, then the account must wait", 50 * time.Second, 181 * time.Second, 3},
+		"10Minutes":  {"later, each one that is refused makes the delay longer", 10 * time.Minute, 1081 * time.Second, 5},
+		"30Minutes":  {"up to ten minutes", 30 * time.Minute, 2281 * time.Second, 7},
+		"10Seconds":  {"the next login is after 15 seconds", 10 * time.Second, 15 * time.Second, 1},
+		"NotRefused": {"a token that ends costs no time", 0, 0, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			f.serveServer()
+			c := f.open(t, nil)
+			ctx := bounded(t)
+			must(t, get(ctx, c))
+			f.clock.Step(50 * time.Minute)
+			must(t, get(ctx, c))
+			directory := f.Interceptor().Inject(opLogin, simserver.Always(), raw(http.StatusUnauthorized, unauthorized))
+			f.RevokeTokens()
+			began := f.clock.Now()
+			for {
+				if f.clock.Since(began) >= tc.away {
+					directory.Remove()
+				}
+				err := get(ctx, c)
+				if err == nil {
+					break
+				}
+				must(t, is(err, apierr.ErrDenied))
+				f.clock.Step(time.Second)
+			}
+			if got := f.clock.Since(began); got != tc.want || directory.Hits() != tc.refused {
+				t.Errorf("%s: used again after %v with %d refused logins, want %v and %d", tc.reason, got, directory.Hits(), tc.want, tc.refused)
+			}
+		})
+	}
+}
+
+// unauthorized is how Keystone refuses a login, whatever the reason:
+// https://docs.openstack.org/api-ref/identity/v3/#password-authentication-with-unscoped-authorization.
+const unauthorized = `{"error":{"code":401,"message":"The request you have made requires authentication.","title":"Unauthorized"}}`
 
 // OS-AUTH-2: a project that is corrected is tried at once, with the same password: the
 // response to a wrong one is the same. The account has a limit of its own.
@@ -183,7 +244,7 @@ func TestWrongProject(t *testing.T) {
 	f.serveServer()
 	wrong := f.Credentials(openstack.UserCCM)
 	from := newSource(wrong)
-	c := f.open(t, from)
+	c := f.open(t, from, f.notYoung(t))
 	for i, logins := range []int{1, 2, 3, 3} {
 		wrong.ProjectID = fmt.Sprintf("%032d", i)
 		from.set(wrong)
@@ -194,26 +255,37 @@ func TestWrongProject(t *testing.T) {
 	}
 	from.set(f.Credentials(openstack.UserCCM))
 	must(t, is(get(bounded(t), c), apierr.ErrDenied))
-	f.clock.Step(client.LoginLimits().Interval + time.Second)
+	f.clock.Step(login.DefaultLimits().Interval)
 	must(t, get(bounded(t), c))
 	f.count(t, opLogin, 4)
 }
 
-// A login guard that is shared, or read from a store, counts for each client.
+// notYoung gives a client a guard whose first login was a while ago.
+func (f *fixture) notYoung(t *testing.T) func(*client.Config, *client.Options) {
+	t.Helper()
+	guard := login.NewGuard(login.DefaultLimits(), f.clock)
+	done, err := guard.Reserve(t.Context(), login.Request{})
+	must(t, err)
+	done(login.Accepted, nil)
+	f.clock.Step(login.DefaultLimits().Interval)
+
+	return func(_ *client.Config, o *client.Options) { o.LoginGuard = guard }
+}
+
+// OS-AUTH-2: all clients of a process share its guard.
 func TestSharedGuard(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
-	guard := client.NewLoginGuard(f.clock)
+	guard := login.NewGuard(login.DefaultLimits(), f.clock)
 	ctx := bounded(t)
-	for _, want := range []int{1, 1, 1} {
+	for range 3 {
 		c := f.open(t, newSource(f.wrong("wrong")), func(_ *client.Config, o *client.Options) { o.LoginGuard = guard })
 		err := get(ctx, c)
 		must(t, is(err, apierr.ErrDenied))
-		f.count(t, opLogin, want)
-	}
-	if _, ok := errors.AsType[*login.NotTriedError](get(ctx, f.open(t, newSource(f.wrong("wrong")),
-		func(_ *client.Config, o *client.Options) { o.LoginGuard = guard }))); !ok {
-		t.Error("the error of a login that is not tried does not have its type")
+		f.count(t, opLogin, 1)
+		if _, ok := errors.AsType[*login.NotTriedError](get(ctx, c)); !ok {
+			t.Error("the error of a login that is not tried does not have its type")
+		}
 	}
 }
 
@@ -235,21 +307,32 @@ func TestBackoffWithoutPassword(t *testing.T) {
 	}
 }
 
-// An outage of Keystone does not count as a refusal of a password that was right before.
-func TestOutageIsNoRefusal(t *testing.T) {
+// OS-AUTH-2: logins without a response may have been refused. They are delayed by
+// seconds, and by the limit of the account.
+func TestLoginsWithoutResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
 	f.serveServer()
 	c := f.open(t, nil)
 	ctx := bounded(t)
 	must(t, get(ctx, c))
+	f.clock.Step(time.Hour)
 	rule := f.Interceptor().Inject(opLogin, simserver.Always(), simserver.DropResponse())
 	f.RevokeTokens()
-	for range 20 {
+	var logins []int
+	for second := range 200 {
+		before := rule.Hits()
 		must(t, is(get(ctx, c), apierr.ErrUnavailable))
-		f.clock.Step(time.Minute)
+		if rule.Hits() > before {
+			logins = append(logins, second)
+		}
+		f.clock.Step(time.Second)
+	}
+	if diff := cmp.Diff([]int{0, 1, 3, 181, 189}, logins); diff != "" {
+		t.Errorf("seconds of the logins: -want, +got:\n%s", diff)
 	}
 	rule.Remove()
+	f.clock.Step(15 * time.Second)
 	must(t, get(ctx, c))
 }
 
@@ -260,6 +343,6 @@ func TestRefusalReadsSourceAgain(t *testing.T) {
 	f.serveServer()
 	from := newSource(f.wrong("old"))
 	from.unread = new(f.Credentials(openstack.UserCCM))
-	must(t, get(bounded(t), f.open(t, from)))
+	must(t, get(bounded(t), f.open(t, from, f.notYoung(t))))
 	f.count(t, opLogin, 2)
 }

@@ -55,10 +55,9 @@ type session struct {
 
 // history is what is known of credentials.
 type history struct {
-	credentials Credentials
-	backoff     login.Backoff
-	failures    failureKind // of the last login
-	lost        bool        // the last login had no response
+	credentials         Credentials
+	unavailable, denied login.Backoff
+	lost                bool // Keystone has not responded since a login without a response
 }
 
 // attempt is a login under way.
@@ -196,9 +195,7 @@ func (s *session) credentialsChanged(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.attempts {
-		if h.failures == failedUnavailable {
-			h.backoff = login.Backoff{}
-		}
+		h.unavailable = login.Backoff{}
 	}
 	if s.token != nil {
 		s.applyChanges(ctx)

@@ -134,7 +134,7 @@ func (s *Session) replace(ctx context.Context, seen int) error {
 
 		return nil
 	}
-	s.retryAt = s.options.Clock.Now().Add(unavailableDelays.Duration)
+	s.retryAt = s.options.Clock.Now().Add(unavailableDelays[0])
 	if notTried, ok := errors.AsType[*login.NotTriedError](err); ok && notTried.Until.After(s.retryAt) {
 		s.retryAt = notTried.Until
 	}

@@ -4,44 +4,34 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
 
-// The delays between logins after failures in a row. A login that was denied is tried
-// again after long ones, within the limits of the login guard. An API that is
-// unavailable is tried often, so that Nodes which wait for it are initialized soon
-// after its end.
+// The delays between logins after failures in a row. An API that is unavailable is tried
+// often, so that Nodes which wait for it are initialized soon after its end.
 var (
-	deniedDelays = wait.Backoff{Duration: 15 * time.Second, Factor: 2, Cap: 5 * time.Minute}
-	// acceptedDelays are those of a password that was accepted before: it may be right,
-	// and the directory behind the vCenter not reachable.
-	acceptedDelays    = wait.Backoff{Duration: 15 * time.Second, Factor: 2, Cap: time.Minute}
-	unavailableDelays = wait.Backoff{Duration: time.Second, Factor: 2, Cap: 5 * time.Second}
-	shortLivedDelays  = wait.Backoff{Duration: time.Second, Factor: 2, Cap: 30 * time.Second}
+	// deniedDelays are not those of a refused password, which the login guard has.
+	deniedDelays      = []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute}
+	unavailableDelays = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second}
+	shortLivedDelays  = []time.Duration{
+		time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second,
+	}
 )
 
 // backoff decides when a login to one vCenter may be tried again, apart from what the
-// login guard decides for all vCenters. It is guarded by the lock of its session.
+// login guard decides. It is guarded by the lock of its session. Each API has its own,
+// because they are separate services in a vCenter.
 type backoff struct {
 	clock clock.PassiveClock
-
-	// refused are the credentials whose password was refused here last, by either
-	// API since they have one directory.
-	refused Credentials
-	// accepted are the credentials that were accepted here last.
-	accepted Credentials
-	apis     [apiCount]apiBackoff
+	apis  [apiCount]apiBackoff
 }
 
-// apiBackoff is the backoff of one API. Each has its own, because they are separate
-// services in a vCenter.
+// apiBackoff is the backoff of one API.
 type apiBackoff struct {
-	// accepted are the credentials that the API accepted last. Until it refuses them
-	// itself, the delay after a refusal by the other one does not apply to it.
+	// accepted are the credentials that the API accepted last, unless it refused them since.
 	accepted Credentials
 	// denied is for a login with these credentials that failed for another reason
 	// than a wrong password, such as a missing permission.
@@ -76,21 +66,14 @@ func (b *backoff) denied(api api, credentials Credentials) error {
 	return nil
 }
 
-// wasRefused reports whether the delay after a refused password applies to a login.
-func (b *backoff) wasRefused(api api, credentials Credentials) bool {
-	return credentials == b.refused && credentials != b.apis[api].accepted
-}
-
 // record stores the result of a login.
 func (b *backoff) record(api api, credentials Credentials, err error) {
 	a := &b.apis[api]
 	a.lost = false
 	switch {
 	case err == nil:
-		b.refused, b.accepted = Credentials{}, credentials
 		*a = apiBackoff{accepted: credentials, shortLived: a.shortLived}
 	case credentials.password() && isWrongPassword(err):
-		b.refused = credentials
 		*a = apiBackoff{shortLived: a.shortLived}
 	case errors.Is(err, apierr.ErrDenied):
 		a.unavailable = login.Backoff{}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -36,42 +37,58 @@ func TestRESTIsProbedAfterALostLogin(t *testing.T) {
 	must(t, s.REST(ctx, list))
 }
 
-// A vCenter whose directory cannot be reached refuses a right password. It is tried
-// again about once in a minute, if it was accepted before, within the limit of refused
-// logins.
-func TestRefusedAlthoughRight(t *testing.T) {
+// VS-AUTH-7: a vCenter whose directory cannot be reached refuses a right password. One that
+// was accepted before is tried again soon, within the limit of the account.
+func TestDirectoryAway(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{Clock: b.clock})
-	ctx := bounded(t)
-	must(t, s.SOAP(ctx, find))
-	rule := b.Inject("Login", simserver.Always(), vsphere.Fault(&types.InvalidLogin{}))
-	b.TerminateSessions()
-	var tried []time.Time
-	for range 1800 {
-		hits := rule.Hits()
-		if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
-			t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrDenied)
-		}
-		if rule.Hits() > hits {
-			tried = append(tried, b.clock.Now())
-		}
-		b.clock.Step(time.Second)
+	cases := map[string]struct {
+		reason  string
+		away    time.Duration
+		refused []int // seconds
+		again   int   // second in which it is used again
+	}{
+		"20Seconds": {"two logins are refused", 20 * time.Second, []int{0, 15}, 45},
+		"50Seconds": {"three logins are refused, then the account must wait", 50 * time.Second, []int{0, 15, 45}, 181},
+		"30Minutes": {"each one that is refused makes the delay longer", 30 * time.Minute, []int{0, 15, 45, 181, 481, 1081, 1681}, 2281},
 	}
-	if n := mostIn(lockoutInterval, tried); n != 2 {
-		t.Errorf("%d logins within %v, want 2", n, lockoutInterval)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t, vsphere.VCenterSpec{})
+			s := b.open(t, session.Options{Clock: b.clock})
+			ctx := bounded(t)
+			call := func() error { return errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)) }
+			must(t, call())
+			b.Inject("Login", simserver.Always(), vsphere.Fault(&types.InvalidLogin{}))
+			b.Inject("RESTLogin", simserver.Always(), simserver.Status(http.StatusUnauthorized))
+			b.TerminateSessions()
+			start, logins := b.clock.Now(), b.Count("Login")+b.Count("RESTLogin")
+			var refused []time.Time
+			for now := 0; ; now++ {
+				if b.clock.Since(start) >= tc.away {
+					b.Clear()
+				}
+				err := call()
+				if err == nil {
+					if now != tc.again {
+						t.Errorf("%s: used again after %d s, want %d", tc.reason, now, tc.again)
+					}
+
+					break
+				}
+				if !errors.Is(err, apierr.ErrDenied) {
+					t.Fatalf("call = %v, want %v", err, apierr.ErrDenied)
+				}
+				for ; logins < b.Count("Login")+b.Count("RESTLogin"); logins++ {
+					refused = append(refused, b.clock.Now())
+				}
+				b.clock.Step(time.Second)
+			}
+			if diff := cmp.Diff(tc.refused, seconds(refused, start)); diff != "" {
+				t.Errorf("%s: seconds of the refused logins: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
-	if n := len(tried); n < 19 {
-		t.Errorf("%d logins within half an hour, want two in each three minutes", n)
-	}
-	rule.Remove()
-	for range 125 {
-		if s.SOAP(ctx, find) == nil {
-			return
-		}
-		b.clock.Step(time.Second)
-	}
-	t.Error("SOAP() fails two minutes after the directory is back")
 }
 
 // A missing permission to log in is no wrong password: the other API and other

@@ -8,7 +8,7 @@
 //   - Few logins: any number of callers share one; credentials that were refused
 //     are tried again only after a growing delay, and at once when they change;
 //     until then calls fail with the last cause and do not wait.
-//   - No account is locked: see [NewLoginGuard].
+//   - No account is locked: see [login.Guard].
 //   - The SOAP and REST APIs do not wait for each other, except that a shared
 //     session needs the SOAP API.
 //   - Each caller waits no longer than its own context allows, and each call has

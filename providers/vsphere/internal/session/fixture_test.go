@@ -17,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
@@ -120,6 +121,18 @@ func (b *fixture) open(t *testing.T, options session.Options, sources ...session
 	})
 
 	return s
+}
+
+// notYoung are the options of a session in a process whose first login was a while ago.
+func (b *fixture) notYoung(t *testing.T) session.Options {
+	t.Helper()
+	guard := login.NewGuard(login.DefaultLimits(), b.clock)
+	done, err := guard.Reserve(t.Context(), login.Request{})
+	must(t, err)
+	done(login.Accepted, nil)
+	b.clock.Step(login.DefaultLimits().Interval)
+
+	return session.Options{Clock: b.clock, LoginGuard: guard}
 }
 
 // find is the smallest SOAP call that needs a session.

@@ -64,10 +64,7 @@ func (s *Session) sendGuarded(
 	if !credentials.password() {
 		return send(context.WithoutCancel(ctx))
 	}
-	s.mu.Lock()
-	request := s.loginRequest(api, credentials)
-	s.mu.Unlock()
-	done, err := s.options.LoginGuard.Reserve(ctx, request)
+	done, err := s.options.LoginGuard.Reserve(ctx, s.loginRequest(api, credentials))
 	if err != nil {
 		return err
 	}

@@ -1,34 +1,11 @@
 package session
 
 import (
+	"fmt"
 	"strings"
-	"time"
-
-	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
-
-// loginLimits keep accounts from being locked. A vCenter locks an account after five
-// failures within 180 seconds by default, of every session and at any of the vCenters
-// that share a directory:
-// https://techdocs.broadcom.com/us/en/vmware-cis/vcf/vcf-5-2-and-earlier/4-5/configure-the-account-lockout-policy-for-vcenter-single-sign-on.html.
-// One password may fail twice in that time, so that two failures are left for other
-// programs even if a second password, which is tried at once, is wrong too.
-var loginLimits = login.Limits{
-	Interval:         180 * time.Second,
-	PerPassword:      2,
-	PerAccount:       3,
-	Delays:           deniedDelays,
-	DelaysIfAccepted: acceptedDelays,
-	Retention:        time.Hour,
-}
-
-// NewLoginGuard returns a guard that keeps the sessions which share it from locking
-// an account. With a store it does so over restarts of the process.
-func NewLoginGuard(clock clock.PassiveClock, options ...login.Option) *login.Guard {
-	return login.NewGuard(loginLimits, clock, options...)
-}
 
 // accountOf returns the same for the forms of a user name that vCenter takes for the
 // same account, U@domain and DOMAIN\u.
@@ -41,14 +18,12 @@ func accountOf(user string) string {
 	return user
 }
 
-// loginRequest describes a login to the guard. It is called with the lock held.
+// loginRequest describes a login to the guard.
 func (s *Session) loginRequest(api api, credentials Credentials) login.Request {
 	return login.Request{
 		Account:  accountOf(credentials.User),
 		Password: credentials.Password,
-		Target:   "vCenter " + s.endpoint.name(),
-		Refused:  s.backoff.wasRefused(api, credentials),
-		Accepted: s.backoff.accepted == credentials,
+		Target:   fmt.Sprintf("vCenter %s (%s)", s.endpoint.name(), api),
 	}
 }
 
@@ -66,13 +41,19 @@ func loginResult(err error) login.Result {
 	}
 }
 
-// mayLogIn returns an error if these credentials may not be tried now.
+// mayLogIn returns an error if these credentials may not be tried now. Both APIs have one
+// directory: what one has refused is not tried at the other, unless the SOAP API, without
+// which nothing works, has accepted it.
 func (s *Session) mayLogIn(api api, credentials Credentials) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.backoff.denied(api, credentials); err != nil || !credentials.password() {
 		return err
 	}
+	err := s.options.LoginGuard.Check(s.loginRequest(apiSOAP, credentials))
+	if err == nil && (api == apiREST || s.backoff.apis[apiSOAP].accepted != credentials) {
+		err = s.options.LoginGuard.Check(s.loginRequest(apiREST, credentials))
+	}
 
-	return s.options.LoginGuard.Check(s.loginRequest(api, credentials))
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -40,7 +41,7 @@ func TestWrongPasswordNeverLocksTheAccount(t *testing.T) {
 				}
 				f.fixtures[0].clock.Step(time.Second)
 			}
-			f.checkRefusals(t)
+			f.checkRefusals(t, 2)
 		})
 	}
 }
@@ -72,7 +73,7 @@ func TestChangedPasswordNeverLocksTheAccount(t *testing.T) {
 			}
 			vc.SetPassword(before)
 			f.succeed(ctx, t, 4*time.Minute)
-			f.checkRefusals(t)
+			f.checkRefusals(t, 3)
 		})
 	}
 }
@@ -91,7 +92,7 @@ func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
 		f.call(bounded(t))
 		f.fixtures[0].clock.Step(time.Second)
 	}
-	f.checkRefusals(t)
+	f.checkRefusals(t, 2)
 }
 
 // The first login with a password runs alone, since all others would be refused
@@ -134,7 +135,7 @@ func TestWaitForLoginIsBounded(t *testing.T) {
 	hold := simserver.NewHold()
 	defer hold.Release()
 	fixtures[0].Inject("Login", simserver.Always(), hold.Before)
-	options := session.Options{Clock: fixtures[0].clock, LoginGuard: session.NewLoginGuard(fixtures[0].clock)}
+	options := session.Options{Clock: fixtures[0].clock, LoginGuard: login.NewGuard(login.DefaultLimits(), fixtures[0].clock)}
 	first, second := fixtures[0].open(t, options), fixtures[1].open(t, options)
 	ctx := bounded(t)
 	called := make(chan error)
@@ -158,18 +159,23 @@ func TestWaitForLoginIsBounded(t *testing.T) {
 	must(t, second.SOAP(ctx, find))
 }
 
-// A vCenter with a directory of its own logs in at once, although another one refuses
-// the same credentials.
-func TestOtherDirectoryIsTriedAtOnce(t *testing.T) {
+// A vCenter with a directory of its own logs in without the delay of another one that
+// refuses the same credentials: at once, or once the process is three minutes old.
+func TestOtherDirectoryIsTriedSoon(t *testing.T) {
 	t.Parallel()
 	wrong, right := newFixture(t, vsphere.VCenterSpec{Password: "another"}), newFixture(t, vsphere.VCenterSpec{})
-	options := session.Options{Clock: wrong.clock, LoginGuard: session.NewLoginGuard(wrong.clock)}
+	right.endpoint.Name = "vc2"
+	options := session.Options{Clock: wrong.clock, LoginGuard: login.NewGuard(login.DefaultLimits(), wrong.clock)}
 	source := session.Inline(right.right())
 	first, second := wrong.open(t, options, source), right.open(t, options, source)
 	ctx := bounded(t)
 	if err := first.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrDenied)
 	}
+	if err := second.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) || right.Count("Login") > 0 {
+		t.Errorf("SOAP() = %v after %d logins, want none in a young process", err, right.Count("Login"))
+	}
+	wrong.clock.Step(login.DefaultLimits().Interval)
 	must(t, second.SOAP(ctx, find))
 	for range 600 {
 		wrong.clock.Step(time.Second)
@@ -202,7 +208,7 @@ func TestLostResponsesCountAsRefusals(t *testing.T) {
 				f.call(bounded(t))
 				f.fixtures[0].clock.Step(time.Second)
 			}
-			f.checkRefusals(t)
+			f.checkRefusals(t, 2)
 		})
 	}
 }
@@ -230,8 +236,8 @@ func TestManyWrongPasswordsNeverLockTheAccount(t *testing.T) {
 	}
 }
 
-// VS-AUTH-7: one failed login for each password, then longer and longer delays in
-// which calls fail at once: vCenter locks accounts.
+// VS-AUTH-7: a wrong password is tried again after three minutes and then every ten
+// minutes. Meanwhile calls fail at once: vCenter locks accounts.
 func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -250,23 +256,29 @@ func TestWrongPassword(t *testing.T) {
 		}
 		b.clock.Step(time.Second)
 	}
-	var seconds []int
-	for _, at := range b.RefusedLogins() {
-		seconds = append(seconds, int(at.Sub(start)/time.Second))
-	}
-	// Delays of 15, 30, 60, 120, 240 and 300 s, or longer where two logins were
-	// refused within the last three minutes.
-	want := []int{0, 15, 181, 241, 362, 602, 902, 1202, 1502, 1802, 2102, 2402, 2702, 3002, 3302}
-	if diff := cmp.Diff(want, seconds); diff != "" {
+	if diff := cmp.Diff([]int{0, 181, 781, 1381, 1981, 2581, 3181}, seconds(b.RefusedLogins(), start)); diff != "" {
 		t.Errorf("seconds of the logins: -want, +got:\n%s", diff)
 	}
-	// The text names the user, the vCenter, the source and the end of the delay.
+	// The text names the vCenter, the user, the source, and the times of the last login
+	// and of the next one.
+	last := start.Add(3181 * time.Second).UTC()
 	err := s.SOAP(ctx, find)
 	for _, part := range []string{
-		"vCenter vc1", `user "administrator@vsphere.local"`, "cloud-config", "not tried again before 20",
+		`vCenter vc1: log in with user "administrator@vsphere.local" of cloud-config: not tried again before ` +
+			last.Add(10*time.Minute).Format(time.RFC3339),
+		": vCenter vc1 (soap) refused administrator@vsphere.local at " + last.Format(time.RFC3339),
 	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("SOAP() = %v, want it to name %q", err, part)
 		}
 	}
+}
+
+// seconds returns how long after the start something happened.
+func seconds(times []time.Time, start time.Time) (seconds []int) {
+	for _, at := range times {
+		seconds = append(seconds, int(at.Sub(start)/time.Second))
+	}
+
+	return seconds
 }

@@ -16,7 +16,7 @@ type Options struct {
 	// Metrics count calls and logins. Default: nothing is counted.
 	Metrics *Metrics
 	// LoginGuard limits refused logins together with the other sessions that share
-	// it. Default: [NewLoginGuard] for this session alone.
+	// it. Default: one for this session alone.
 	LoginGuard *login.Guard
 	// Clock is that of the delays between logins. Default: the real one.
 	Clock clock.Clock

@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"k8s.io/utils/clock"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
 
@@ -23,6 +24,8 @@ const (
 	defaultLoginTimeout = 30 * time.Second
 	// cleanupTimeout bounds the logout from a session that is no longer wanted.
 	cleanupTimeout = 5 * time.Second
+	// parentAge is how long the SOAP API keeps a session whose cookie the REST API refuses.
+	parentAge = 5 * time.Minute
 )
 
 // Session keeps the sessions with one vCenter. It is safe for concurrent use.
@@ -71,7 +74,7 @@ func New(endpoint Endpoint, sources []Source, options Options) (*Session, error)
 	}
 	options.Clock = cmp.Or[clock.Clock](options.Clock, clock.RealClock{})
 	if options.LoginGuard == nil {
-		options.LoginGuard = NewLoginGuard(options.Clock)
+		options.LoginGuard = login.NewGuard(login.DefaultLimits(), options.Clock)
 	}
 	if options.Dial == nil {
 		options.Dial = new(net.Dialer).DialContext
@@ -218,7 +221,7 @@ func (s *Session) drop(c *conn) {
 	} else if s.shortLived[c.api]++; s.shortLived[c.api] > shortLivedAllowed {
 		s.backoff.recordShortLived(c.api)
 	}
-	if c.parent != nil && (s.shortLived[c.api] <= shortLivedAllowed || s.options.Clock.Since(c.parent.since) >= deniedDelays.Cap) {
+	if c.parent != nil && (s.shortLived[c.api] <= shortLivedAllowed || s.options.Clock.Since(c.parent.since) >= parentAge) {
 		// A shared session is one for both APIs. If the REST API refuses new ones
 		// too, the SOAP API keeps the last one for a while.
 		s.set(apiSOAP, nil)
