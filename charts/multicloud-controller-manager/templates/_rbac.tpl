@@ -61,8 +61,8 @@ Rules of the ClusterRole: those of our own account, which with accounts of the c
 {{- end -}}
 
 {{/*
-Accounts that the process uses with useServiceAccountCredentials, as a YAML list below "items". Providers write Events and the Lease
-of failed logins as node-controller, whatever controllers run.
+Accounts that the process uses with useServiceAccountCredentials, as a YAML list below "items". Providers write Events as
+node-controller, whatever controllers run.
 */}}
 {{- define "multicloud-controller-manager.accounts" -}}
 {{- $enabled := include "multicloud-controller-manager.enabledControllers" . | fromJson -}}

@@ -192,8 +192,7 @@ func (r *Recorder) Login(endpoint string, err error) {
 	r.set.credentialsRefused.WithLabelValues(r.provider, endpoint).Set(truth(code == apierr.CodeDenied))
 }
 
-// LoginNotTried notes that a login was not tried because of an earlier one, maybe of
-// another process.
+// LoginNotTried notes that a login was not tried because of an earlier one.
 func (r *Recorder) LoginNotTried(endpoint string, err error) {
 	if apierr.Code(err) == apierr.CodeDenied {
 		r.set.credentialsRefused.WithLabelValues(r.provider, r.set.endpoints.Of(endpoint)).Set(1)
