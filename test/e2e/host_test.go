@@ -155,10 +155,26 @@ func (p *pod) environment() []v1.EnvVar {
 	env := []v1.EnvVar{{Name: "KUBERNETES_SERVICE_HOST", Value: address}, {Name: "KUBERNETES_SERVICE_PORT", Value: port}}
 	for _, variable := range p.container.Env {
 		variable.Value = expand(variable.Value, env)
+		if source := variable.ValueFrom; source != nil && source.FieldRef != nil {
+			variable.Value = p.field(source.FieldRef.FieldPath)
+		}
 		env = append(env, variable)
 	}
 
 	return env
+}
+
+// field is a field of the Pod that a variable of the container can have.
+func (p *pod) field(path string) string {
+	switch path {
+	case "metadata.name":
+		return p.Name
+	case "metadata.namespace":
+		return p.Namespace
+	case "metadata.uid":
+		return string(p.UID)
+	}
+	panic("a host does not know the field " + path)
 }
 
 // expand replaces references to variables, such as $(NAME).
