@@ -52,7 +52,16 @@ type changedFile struct {
 	file    *config.File
 	next    time.Time // when something is done about it
 	backoff wait.Backoff
-	refused bool
+	refusal error
+}
+
+// waits reports whether nothing is done about the file now, and reports a refusal.
+func (c *changedFile) waits(report func(metrics.ConfigProblem, error)) bool {
+	if c.refusal != nil {
+		report(metrics.ConfigRefused, c.refusal)
+	}
+
+	return c.refusal != nil || time.Now().Before(c.next)
 }
 
 // run watches the file until the process ends.
@@ -68,7 +77,7 @@ func (w *watcher) check(ctx context.Context) {
 
 		return
 	}
-	if err == nil && w.changed != nil && w.changed.file.Same(data) && (w.changed.refused || time.Now().Before(w.changed.next)) {
+	if err == nil && w.changed != nil && w.changed.file.Same(data) && w.changed.waits(w.report) {
 		return
 	}
 	var chosen choice
@@ -77,7 +86,6 @@ func (w *watcher) check(ctx context.Context) {
 	}
 	switch {
 	case err != nil:
-		w.changed = nil
 		w.report(metrics.ConfigInvalid, err)
 	case !chosen.file.Same(data): // it is being changed
 	case w.changed == nil || !w.changed.file.Same(data):
@@ -115,7 +123,7 @@ func (w *watcher) apply(ctx context.Context, chosen choice) {
 		w.changed.next = time.Now().Add(w.changed.backoff.Step())
 		w.report(metrics.ConfigUnproven, err)
 	case err != nil:
-		w.changed.refused = true
+		w.changed.refusal = err
 		w.report(metrics.ConfigRefused, err)
 		w.warn(err)
 	case !isContent(chosen.file): // another one is to be proven

@@ -204,6 +204,11 @@ func watchCases() map[string]watchCase {
 			reason: "the former content is no problem", steps: []step{{text: refusedText, problem: "refused"}, {text: goodText}},
 			proofs: []string{"Rome"}, warned: 1, logged: map[string]int{kept: 1},
 		},
+		"RefusedAndGone": {
+			reason: "a file that is missing for a while is not proven again",
+			steps:  []step{{text: refusedText, problem: "refused"}, {text: "", problem: "invalid"}, {text: refusedText, problem: "refused"}},
+			proofs: []string{"Rome"}, warned: 1, logged: map[string]int{kept: 3},
+		},
 		"RefusedAndFixed": {
 			reason: "other content is proven", steps: []step{{text: refusedText, problem: "refused"}, {text: changedText, stopped: true}},
 			proofs: []string{"Rome", "Bonn"}, warned: 1, logged: map[string]int{kept: 1, stops: 1},
