@@ -94,6 +94,7 @@ type crash struct {
 // newCrash makes the baseline of a scenario.
 func newCrash(t *testing.T, shared *templates, s scenario) (*crash, *explore.Explorer) {
 	t.Helper()
+	s.service = s.service.DeepCopy() // other tests run the same scenario, and this one writes its status
 	env, from := shared.environment(t, s.settings)
 	c := &crash{environment: env, scenario: s, faults: faulttest.New(env.Cloud)}
 	if s.alone {

@@ -19,8 +19,8 @@ const targetPage = 100
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_RegisterTargets.html
 var targetRefusals = []string{"InvalidTarget", "TooManyRegistrationsForTargetId"}
 
-// departure is targets that leave a target group of a load balancer.
-type departure struct {
+// deregistration is targets that leave a target group of a load balancer.
+type deregistration struct {
 	balancer string
 	group    named
 	targets  []Target
@@ -32,7 +32,7 @@ type departure struct {
 
 // step deregisters the targets. One that AWS does not find counts as deregistered.
 // Targets that exceeded the quota take their places.
-func (d departure) step() change.Step {
+func (d deregistration) step() change.Step {
 	text := fmt.Sprintf("deregister from %s %s", d.group.name, plan.FewWords(d.targets))
 
 	return plan.NewStep("DeregisterTargets", text, func(ctx context.Context, env *change.Env) error {

@@ -50,7 +50,7 @@ func (d *differ) port(want Listener) {
 		d.modify(seen, next)
 	}
 	if len(group.surplus) > 0 {
-		gone := departure{balancer: d.model.Name, group: group.named, targets: group.surplus, port: want.TargetGroup.Port, empty: group.empty}
+		gone := deregistration{balancer: d.model.Name, group: group.named, targets: group.surplus, port: want.TargetGroup.Port, empty: group.empty}
 		d.add(gone.step().Dispensable())
 	}
 }

@@ -41,7 +41,7 @@ func DiffTargets(balancer string, list request.Instances, group GroupState) chan
 		steps = append(steps, registerTargets(balancer, target, missing, false).Isolate())
 	}
 	if gone := lists.Without(lists.Without(group.Targets, wanted), kept); len(gone) > 0 {
-		leaving := departure{balancer: balancer, group: target, targets: gone, port: group.Port, empty: len(missing) == len(wanted)}
+		leaving := deregistration{balancer: balancer, group: target, targets: gone, port: group.Port, empty: len(missing) == len(wanted)}
 		steps = append(steps, leaving.step().Dispensable())
 	}
 
