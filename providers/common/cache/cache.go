@@ -10,10 +10,11 @@
 //   - Callers who want the same key at the same time share one fetch, if that
 //     began recently enough for each of them. Each waits no longer than its
 //     own context allows; the fetch has a context and a deadline of its own and
-//     is canceled early only when no caller is left.
+//     is canceled early only when no caller is left, or never, see [Options.Detached].
 //   - The size is bounded: the least recently used entry is evicted first.
 //   - No lock is held during a fetch, and a panic in it is an error.
-//   - Errors are not kept unless [Options.KeepError] is set.
+//   - Errors are not kept unless [Options.KeepError] is set. Their age counts from the
+//     end of the fetch.
 //
 // When not to use it: see package snapshot where one call reads many objects and a
 // list has all of them; package batch where results are not kept.
@@ -64,6 +65,11 @@ type Options struct {
 	Size int
 	// Timeout bounds a fetch; 0 means DefaultTimeout.
 	Timeout time.Duration
+	// Detached is for fetches that may take longer than any caller waits: they go on when
+	// all callers have left, until [Cache.Close], and are joined however long ago they
+	// began. A value counts for twice the time that its fetch took, if that is longer than
+	// the TTL.
+	Detached bool
 	// KeepError returns how long an error is handed out before the next fetch; 0
 	// means not at all. Without it no error is kept.
 	KeepError func(error) time.Duration
@@ -84,7 +90,7 @@ type Cache[K comparable, V any] struct {
 	flights  map[K]*inflight[V]
 }
 
-// kept is a value or an error, with the moment its fetch began.
+// kept is a value, with the moment its fetch began, or an error, with the moment it ended.
 type kept[T any] struct {
 	what T
 	at   time.Time
@@ -144,7 +150,7 @@ func (c *Cache[K, V]) GetWithin(ctx context.Context, key K, maxAge time.Duration
 	called := c.opts.Clock.Now()
 	found, how := c.find(key, maxAge)
 	value, err := found.wait(ctx)
-	if err == nil && found.expired(called, c.opts.Clock.Now(), min(maxAge, c.opts.TTL)) && ctx.Err() == nil {
+	if err == nil && !c.opts.Detached && found.expired(called, c.opts.Clock.Now(), min(maxAge, c.opts.TTL)) && ctx.Err() == nil {
 		found, how = c.find(key, maxAge) // a fetch that began after this call
 		value, err = found.wait(ctx)
 	}
@@ -186,6 +192,16 @@ func (c *Cache[K, V]) Forget(key K) {
 	c.failures.Remove(key)
 }
 
+// Close cancels the fetches under way. Callers that wait for them get an error.
+func (c *Cache[K, V]) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	for _, f := range c.flights {
+		f.call.Cancel()
+	}
+}
+
 // find returns what is kept, or joins a fetch that began within maxAge, or begins
 // one.
 func (c *Cache[K, V]) find(key K, maxAge time.Duration) (result[V], Outcome) {
@@ -199,10 +215,14 @@ func (c *Cache[K, V]) find(key K, maxAge time.Duration) (result[V], Outcome) {
 	if k, ok := get[error](c.failures, key); ok && k.within(now, maxAge) {
 		return result[V]{err: k.what}, Hit
 	}
-	if f, ok := c.flights[key]; ok && now.Sub(f.at) < min(maxAge, c.opts.TTL) && f.call.Join() {
+	f, ok := c.flights[key]
+	if ok && (c.opts.Detached || now.Sub(f.at) < min(maxAge, c.opts.TTL)) && f.call.Join() {
 		return result[V]{call: f.call, at: f.at}, Shared
 	}
-	f := c.begin(key, now)
+	f = c.begin(key, now)
+	if c.opts.Detached {
+		f.call.Join() // a caller that never leaves
+	}
 
 	return result[V]{call: f.call, at: f.at}, Miss
 }
@@ -232,7 +252,11 @@ func (c *Cache[K, V]) keepValue(key K, f *inflight[V], value V) {
 	defer c.mu.Unlock()
 
 	if c.flights[key] == f {
-		c.values.Add(key, kept[V]{what: value, at: f.at, ttl: c.opts.TTL})
+		ttl := c.opts.TTL
+		if c.opts.Detached {
+			ttl = max(ttl, 2*c.opts.Clock.Since(f.at))
+		}
+		c.values.Add(key, kept[V]{what: value, at: f.at, ttl: ttl})
 		c.failures.Remove(key)
 	}
 }
@@ -248,7 +272,7 @@ func (c *Cache[K, V]) keepError(ctx context.Context, key K, f *inflight[V], err 
 	defer c.mu.Unlock()
 
 	if c.flights[key] == f && ttl > 0 {
-		c.failures.Add(key, kept[error]{what: err, at: f.at, ttl: ttl})
+		c.failures.Add(key, kept[error]{what: err, at: c.opts.Clock.Now(), ttl: ttl})
 	}
 }
 

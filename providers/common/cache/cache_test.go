@@ -422,3 +422,76 @@ func TestClock(t *testing.T) {
 	now.SetTime(now.Now().Add(time.Second))
 	get(3)
 }
+
+// TestDetached: a fetch that takes longer than its callers wait goes on, is the only one, and
+// what it returns counts for twice its time.
+func TestDetached(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &cloud{takes: 40 * time.Second}
+		c := cache.New(source.fetch, cache.Options{TTL: 30 * time.Second, Timeout: time.Hour, Detached: true})
+		for range 7 {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			if _, err := c.Get(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a fetch of 40 s is done: %v", err)
+			}
+			cancel()
+		}
+		want(t, c.GetWithin, "k", time.Second, "k#1", nil) // waits for it
+		time.Sleep(39 * time.Second)
+		want(t, c.GetWithin, "k", time.Hour, "k#1", nil)
+		source.set(time.Second, nil)
+		time.Sleep(2 * time.Second)
+		want(t, c.GetWithin, "k", time.Hour, "k#2", nil)
+		time.Sleep(28 * time.Second)
+		want(t, c.GetWithin, "k", time.Hour, "k#2", nil)
+		time.Sleep(2 * time.Second)
+		want(t, c.GetWithin, "k", time.Hour, "k#3", nil)
+		if n := source.calls("k"); n != 3 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}
+
+// TestClose: what no caller waits for ends with its owner.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := cache.NewValue(func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+
+			return 0, ctx.Err()
+		}, cache.Options{Timeout: time.Hour, Detached: true})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Get(ctx); err == nil {
+			t.Error("it is done")
+		}
+		began := time.Now()
+		c.Close()
+		synctest.Wait() // the bubble ends only without goroutines
+		if !time.Now().Equal(began) {
+			t.Error("it went on")
+		}
+	})
+}
+
+// TestErrorsCountFromTheirEnd: the next fetch does not begin at once after one that took long.
+func TestErrorsCountFromTheirEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &cloud{takes: 20 * time.Second, err: errBoom}
+		c := cache.New(source.fetch, cache.Options{TTL: time.Minute, KeepError: func(error) time.Duration { return 5 * time.Second }})
+		for range 2 {
+			want(t, c.GetWithin, "k", time.Hour, "", errBoom)
+			time.Sleep(4 * time.Second)
+		}
+		if n := source.calls("k"); n != 1 {
+			t.Errorf("%d fetches", n)
+		}
+		want(t, c.GetWithin, "k", time.Hour, "", errBoom)
+		if n := source.calls("k"); n != 2 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}

@@ -39,3 +39,6 @@ func (v *Value[T]) Peek() (value T, at time.Time, ok bool) {
 func (v *Value[T]) Forget() {
 	v.cache.Forget(struct{}{})
 }
+
+// Close cancels the fetch under way.
+func (v *Value[T]) Close() { v.cache.Close() }

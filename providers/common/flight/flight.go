@@ -3,7 +3,8 @@
 // What it promises:
 //
 //   - The run has a context and a deadline of its own: no waiter's end ends it,
-//     but when the last waiter leaves, its context is canceled.
+//     but when the last waiter leaves, its context is canceled. A waiter that never waits
+//     never leaves: the run goes on until its deadline or [Call.Cancel].
 //   - A waiter waits no longer than its own context allows, and never much
 //     longer than the deadline, even if the function ignores its context.
 //   - A panic in the function is an error for the waiters, not a hang.
@@ -81,6 +82,9 @@ func (c *Call[T]) Wait(ctx context.Context) (T, error) {
 		return zero, ctx.Err()
 	}
 }
+
+// Cancel ends the context of the run, however many waiters there are.
+func (c *Call[T]) Cancel() { c.cancel() }
 
 // leave removes one waiter; without any, the result is not needed.
 func (c *Call[T]) leave() {
