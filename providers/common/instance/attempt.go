@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// A Node is described at most attemptPeriod + Options.StepTimeout after the cloud
+// A Node is described at most attemptPeriod and the time of one step after the cloud
 // responds again: an attempt that began before can hang that long. These are
 // times of the runtime and not of Options.Clock, as are all deadlines.
 const (
@@ -70,7 +71,11 @@ func (v *V2) Run(ctx context.Context) {
 func (v *V2) attempt(ctx context.Context, n *waitingNode) {
 	ctx, cancel := context.WithTimeout(ctx, v.opts.Timeout)
 	defer cancel()
-	metadata, err := v.metadataOf(ctx, n.node, n.ref, v.opts.StepTimeout)
+	step := cmp.Or(n.step, v.opts.StepTimeout)
+	metadata, err := v.metadataOf(ctx, n.node, n.ref, step)
+	if errors.Is(err, context.DeadlineExceeded) {
+		n.step = min(2*step, v.opts.Timeout)
+	}
 	v.waiting.end(n, metadata, err)
 }
 

@@ -44,7 +44,8 @@ type Options struct {
 	// for it.
 	Timeout time.Duration
 	// StepTimeout bounds each call of the Source that is made in the background
-	// for a Node that waits to be initialized.
+	// by the first attempt for a Node that waits to be initialized. A cloud that is
+	// slow gets twice the time at each further attempt, up to Timeout.
 	StepTimeout time.Duration
 	// NegativeTTL is how long after a Confirm that found nothing the same Ref
 	// is not confirmed again; its result serves all callers meanwhile. A failed

@@ -44,12 +44,15 @@ type waiting struct {
 }
 
 // waitingNode is a Node from its first InstanceMetadata until the controller has
-// the outcome. Its fields but the first three are guarded by the lock of waiting.
+// the outcome. Its fields but the first four are guarded by the lock of waiting.
 type waitingNode struct {
 	node *v1.Node
 	ref  Ref
 	// attempted is closed when the first attempt has ended.
 	attempted chan struct{}
+	// step is how long each call of the next attempt may take, Options.StepTimeout if it is
+	// zero. Only an attempt changes it.
+	step time.Duration
 
 	// started means that there was an attempt, running that one runs now.
 	started, running bool
