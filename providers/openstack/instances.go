@@ -12,6 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 )
@@ -22,17 +23,20 @@ type source struct {
 	rules     addressRules
 	region    string
 	inventory *inventory.Inventory
+	// nodes returns the Nodes of the cluster.
+	nodes func() *nodeindex.Index
 }
 
 var _ instance.Source = (*source)(nil)
 
 // newSource returns a source with the settings of a cloud-config.
-func newSource(cfg *Config, servers *inventory.Inventory) *source {
+func newSource(cfg *Config, servers *inventory.Inventory, nodes func() *nodeindex.Index) *source {
 	return &source{
 		ids:       cfg.providerIDs(),
 		rules:     cfg.addressRules(),
 		region:    regionLabel(cfg.Global.Region),
 		inventory: servers,
+		nodes:     nodes,
 	}
 }
 
@@ -62,7 +66,57 @@ var errNameless = instance.WithReason(instance.ReasonInstanceNotFound, errors.Ne
 // Accepts implements instance.Source.
 func (s *source) Accepts(providerID string) error { return s.ids.accepts(providerID) }
 
-// Lookup implements instance.Source with the inventory, whose lists all Nodes share.
+// fewNodes is how many Nodes are looked up by requests of their own: up to so many, a list of all
+// servers and all ports of the project, which others may have thousands of, costs more.
+const fewNodes = 20
+
+// few reports whether few Nodes are looked up along with this one: the cluster has few, or this
+// one has to be initialized or is not ready, as few others. All others are updated together.
+func (s *source) few(name string) bool {
+	nodes := s.nodes()
+	if !nodes.HasSynced() {
+		return false
+	}
+	all := nodes.List()
+	if len(all) <= fewNodes {
+		return true
+	}
+	if node := nodes.Node(name); node == nil || !isUrgent(node) {
+		return false
+	}
+	urgent := 0
+	for _, node := range all {
+		if isUrgent(node) {
+			urgent++
+		}
+		if urgent > fewNodes {
+			return false
+		}
+	}
+
+	return true
+}
+
+// isUrgent reports whether a controller looks up a Node soon and often.
+func isUrgent(node *v1.Node) bool {
+	ready := func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue }
+
+	return !instance.Initialized(node) || !slices.ContainsFunc(node.Status.Conditions, ready)
+}
+
+// wanted returns what identifies the server of a Node without a provider ID.
+func (s *source) wanted(ref instance.Ref) inventory.Wanted {
+	wanted := inventory.Wanted{Name: ref.NodeName, SystemUUID: ref.SystemUUID}
+	if node := s.nodes().Node(ref.NodeName); node != nil {
+		for _, address := range node.Status.Addresses {
+			wanted.Addresses = append(wanted.Addresses, address.Address)
+		}
+	}
+
+	return wanted
+}
+
+// Lookup implements instance.Source with the inventory, whose lists many Nodes share.
 func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
 	results := make([]instance.Result, len(refs))
 	var all sync.WaitGroup
@@ -75,8 +129,12 @@ func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Res
 }
 
 func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
+	byName, byID := s.inventory.FindByName, s.inventory.Find
+	if s.few(ref.NodeName) {
+		byName, byID = s.inventory.ReadByName, s.inventory.Read
+	}
 	if ref.ProviderID == "" {
-		found, err := s.inventory.FindByName(ctx, ref.NodeName)
+		found, err := byName(ctx, s.wanted(ref))
 
 		return s.named(found, err, instance.Absent())
 	}
@@ -84,7 +142,7 @@ func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
 	if err != nil {
 		return instance.Failed(err)
 	}
-	found, err := s.inventory.Find(ctx, id)
+	found, err := byID(ctx, id)
 	switch {
 	case errors.Is(err, inventory.ErrAbsent):
 		return instance.Absent()
@@ -99,7 +157,7 @@ func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
 // certainty decides what the response proves.
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	if ref.ProviderID == "" {
-		found, err := s.inventory.ConfirmByName(ctx, ref.NodeName)
+		found, err := s.inventory.ReadByName(ctx, s.wanted(ref))
 
 		return s.named(found, err, instance.Missing(errNameless))
 	}

@@ -3,6 +3,7 @@ package openstack
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,18 +102,20 @@ func TestTrunk(t *testing.T) {
 
 	cases := map[string]struct {
 		reason string
+		nodes  int
 		late   bool
 		calls  map[string]int
 	}{
-		"Listed": {"one list of ports, one of networks", false, map[string]int{"neutron.ListPorts": 1, "neutron.ListNetworks": 1}},
-		"Late": {"the ports of a new server are read alone", true, map[string]int{
+		"Few":    {"its ports and their subports each time", 1, false, map[string]int{"neutron.ListPorts": 4, "neutron.ListNetworks": 1}},
+		"Listed": {"one list of ports, one of networks", 25, false, map[string]int{"neutron.ListPorts": 1, "neutron.ListNetworks": 1}},
+		"Late": {"the ports of a new server are read alone", 25, true, map[string]int{
 			"neutron.ListPorts": 3, "neutron.ListNetworks": 1,
 		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, 1, openstack.Options{})
+			f := newFleet(t, tc.nodes, openstack.Options{})
 			c := f.connect(t, "[Networking]\npublic-network-name = vlan\n", production())
 			if tc.late {
 				if _, err := c.instances.InstanceMetadata(bounded(t), f.nodes[0]); err != nil {
@@ -245,7 +248,14 @@ func TestIncompleteMetadata(t *testing.T) {
 		},
 		"FlavorFails": {
 			"the label is written once", openstack.ServerSpec{Flavor: "SCS-2V:8"}, func(f *fleet, _ *v1.Node) {
-				f.Interceptor().Inject("nova.ShowServer", simserver.Always(), openstack.Error(500, "", "x"))
+				f.Interceptor().Inject("nova.ShowServer", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+					if r.Header.Get("OpenStack-API-Version") != "" {
+						apply.ServeHTTP(w, r)
+
+						return
+					}
+					openstack.Error(500, "", "x")(w, r, apply)
+				})
 			}, apierr.CodeUnavailable, "", false,
 		},
 		"DownCell": {

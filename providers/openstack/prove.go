@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
@@ -55,7 +56,9 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 		return proof, fmt.Errorf("find Nova: %w", err)
 	}
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
-	proof.Nodes, err = instance.Locate(ctx, ProviderName, newSource(cfg, servers), candidate.Nodes)
+	defer servers.Close()
+	noIndex := func() *nodeindex.Index { return nil }
+	proof.Nodes, err = instance.Locate(ctx, ProviderName, newSource(cfg, servers, noIndex), candidate.Nodes)
 
 	return proof, err
 }

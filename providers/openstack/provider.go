@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,9 @@ const (
 	clientName = "node-controller"
 	// serverIndex is the name of the index of Nodes by their servers.
 	serverIndex = "openstack-server"
+	// requestsPerLookup is how many requests are made one after the other for a Node: for its
+	// server and its actions or ports, and for subports or the server of another Node.
+	requestsPerLookup = 3
 )
 
 func init() {
@@ -93,6 +97,7 @@ type cloud struct {
 	nodes atomic.Pointer[nodeindex.Index]
 	ids   providerIDs
 
+	inventory  *inventory.Inventory
 	background *provider.Background
 }
 
@@ -154,9 +159,11 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	t.inventory.Nodes = c.servers
 	t.inventory.Metrics = metrics.New(ProviderName).Snapshot("servers")
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
+	c.inventory = servers
 	t.instances.Provider = ProviderName
 	t.instances.Metrics = metrics.New(ProviderName)
-	c.instances = instance.New(newSource(cfg, servers), t.instances)
+	t.instances.Timeout = cmp.Or(t.instances.Timeout, max(instance.DefaultTimeout, requestsPerLookup*time.Duration(cfg.Metadata.RequestTimeout)))
+	c.instances = instance.New(newSource(cfg, servers, c.nodes.Load), t.instances)
 	if cfg.LoadBalancer.Enabled {
 		c.serveServices(cfg, servers, t)
 	}
@@ -257,6 +264,7 @@ func (c *cloud) LastWrite() time.Time { return c.client.LastWrite() }
 // Close stops the background work, waits for writes under way, revokes the token and closes idle connections.
 func (c *cloud) Close(ctx context.Context) error {
 	stuck := c.background.Close(ctx)
+	c.inventory.Close()
 	if stuck != nil {
 		stuck = fmt.Errorf("stop the OpenStack provider: %w", stuck)
 	}

@@ -20,7 +20,8 @@
 //
 //	the ID is no UUID, another region, no project      uncertain
 //	the GET got anything but Nova's own 404            uncertain
-//	the actions of the server contain "delete"         gone, whatever the age of the Node
+//	the actions contain "delete", and no later         gone, whatever the age of the Node
+//	"restore"
 //	the actions could not be read                      uncertain
 //	no server of another Node was found for 30 s       uncertain
 //	no actions are recorded                            after 13 minutes

@@ -12,13 +12,10 @@ const (
 	// list of servers, and reading so many servers in each round of them.
 	Settle = 13 * time.Minute
 	// SettleGap is the longest time between two responses of 404 that count as
-	// one series, unless the server was to be read all the time in between: in a
-	// large cluster, reading each missing server once can take longer.
+	// one series.
 	SettleGap = 10 * time.Minute
-	// MaxConfirmations is how many missing servers are confirmed in one Pass of
-	// the controller that deletes Nodes.
-	MaxConfirmations = 10
-	// Pass is the time between two passes, --node-monitor-period.
+	// Pass is the time between two passes of the controller that deletes Nodes,
+	// --node-monitor-period.
 	Pass = 5 * time.Second
 	// fewMissing is how many Nodes may be without a server at once in a cluster
 	// of any size, missingShare the share of the Nodes in a large one.

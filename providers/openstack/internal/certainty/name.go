@@ -9,14 +9,14 @@ import (
 
 // ErrPartialList means that a list does not prove which server has a name: a part of
 // it is missing, or the servers of a cell that is down have no names.
-var ErrPartialList = unusable("not all servers of the project could be listed")
+var ErrPartialList = unusable("not all servers of the project could be listed, and neither the system UUID nor an address of the Node confirms its server")
 
 // ErrSeveral means that several servers have the name of a Node. It is
 // apierr.ErrConflict.
 var ErrSeveral = apierr.Mark(apierr.ErrConflict, errors.New("several servers of the project have the name of the Node"))
 
 // ByName returns the index of the row whose server has the name of a Node, -1 if none
-// has. Complete is whether the rows are all servers of the project. Nova on MySQL does
+// has. Complete is whether no other server can have the name. Nova on MySQL does
 // not distinguish case, so that a server Node-1 serves the Node node-1, unless another
 // one has exactly that name. Several are [ErrSeveral].
 //

@@ -52,14 +52,15 @@ type Row struct {
 // Uncertain, or Absent for a row that Nova keeps of a deleted server, which is no
 // proof by itself: the server must be read alone. From microversion 2.69, a server
 // whose cell is down has a row without a name and with status UNKNOWN (nova: api-guide
-// down_cells).
+// down_cells). With a name, the status only means that Nova has no name for the state (nova:
+// api/openstack/common.py, status_from_state).
 func (s Scope) Exists(id string, row Row) Verdict {
 	switch {
 	case s.Project == "":
 		return uncertain(ErrNoProject)
 	case !strings.EqualFold(row.ID, id):
 		return uncertain(ErrOtherServer)
-	case row.Status == "" || row.Status == StatusUnknown:
+	case row.Status == "" || row.Status == StatusUnknown && row.Name == "":
 		return uncertain(ErrUnknownStatus)
 	case row.Name == "" || row.Project == "":
 		return uncertain(ErrNoName)

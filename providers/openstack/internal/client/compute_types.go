@@ -57,8 +57,12 @@ type Action struct {
 	StartTime string `json:"start_time"`
 }
 
-// ActionDelete is the action of a deletion.
-const ActionDelete = "delete"
+// The actions of a deletion, also of one that can be undone, and of its end (nova:
+// compute/instance_actions.py).
+const (
+	ActionDelete  = "delete"
+	ActionRestore = "restore"
+)
 
 // Flavor is a flavor.
 type Flavor struct {

@@ -13,6 +13,7 @@ import (
 // Compute makes the calls to Nova.
 type Compute interface {
 	ListServers(ctx context.Context) ([]*client.Server, error)
+	ServersByName(ctx context.Context, name string) ([]*client.Server, error)
 	GetServer(ctx context.Context, id string) (*client.Server, error)
 	ServerActions(ctx context.Context, id string) ([]client.Action, error)
 	ServerFlavorID(ctx context.Context, id string) (string, error)
@@ -57,7 +58,7 @@ type Server struct {
 
 	// At is when the request began that read the server.
 	At time.Time
-	// Alone is whether it was read by a request of its own.
+	// Alone is whether it was read by a request of its own, for its ID or its name.
 	Alone bool
 }
 

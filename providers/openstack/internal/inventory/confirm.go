@@ -19,26 +19,28 @@ type series struct {
 	// first and last are the first and the last 404. First is moved on by the time in
 	// which nothing was certain, which does not count.
 	first, last time.Time
-	// uncertain reports whether nothing was certain since the last one.
-	uncertain bool
+	// uncertain reports whether nothing was certain since the last one, kept whether the Node
+	// of the server was kept then.
+	uncertain, kept bool
 }
 
 // Confirm reads a server alone, past every cache, and returns it or what is proven
-// about it: Gone, Absent or Kept. Whatever is not certain is an error.
+// about it: Gone, Absent or Kept. Whatever is not certain is an error. The response that the
+// server does not exist is that of a moment ago if a lookup has just got it. A server that is
+// kept is not read again for a while.
 func (i *Inventory) Confirm(ctx context.Context, id string) (*Server, certainty.Verdict, error) {
-	if !i.confirming.allow(id) {
-		return nil, certainty.Verdict{}, fmt.Errorf("confirm server %s: %w", id, ErrBusy)
+	if i.isKept(id) {
+		return nil, certainty.Verdict{Kind: certainty.Kept, Reason: certainty.ErrSettling}, nil
 	}
-	found, err := i.alone.GetWithin(ctx, id, 0)
-	switch certainty.ResponseOf(err) {
-	case certainty.Found:
-		i.endSeries(id, found.At)
-
-		return found, certainty.Verdict{Kind: certainty.Present}, nil
-	case certainty.NoResponse:
-		return nil, certainty.Verdict{}, err
-	case certainty.NotFound:
-		i.alone.Forget(id)
+	found, _, known := i.alone.Peek(id)
+	if !known || found.server != nil || i.now().Sub(found.ended) >= confirmAge {
+		var err error
+		if found, err = i.alone.GetWithin(ctx, id, 0); err != nil {
+			return nil, certainty.Verdict{}, err
+		}
+	}
+	if found.server != nil {
+		return found.server, certainty.Verdict{Kind: certainty.Present}, nil
 	}
 	verdict, err := i.decide(ctx, id)
 	if err != nil {
@@ -60,7 +62,10 @@ func (i *Inventory) decide(ctx context.Context, id string) (certainty.Verdict, e
 		return certainty.Verdict{}, err
 	}
 	if e.Actions != certainty.ActionsDelete {
-		i.observeOthers(ctx, &e)
+		e.Other = i.other(ctx, id)
+	}
+	if e.Actions != certainty.ActionsDelete && e.Actions != certainty.ActionsNone {
+		i.countMissing(ctx, &e)
 	}
 	e.Now = i.now()
 	e.Since = i.since(id, e.Now)
@@ -70,19 +75,21 @@ func (i *Inventory) decide(ctx context.Context, id string) (certainty.Verdict, e
 
 		return verdict, verdict.Reason
 	}
-	i.continueSeries(id, e.Since, e.Now)
+	// While the servers are still being listed, it is looked at again soon.
+	counted := e.Actions == certainty.ActionsNone || e.Nodes > 0
+	i.continueSeries(id, series{first: e.Since, last: e.Now, kept: verdict.Kind == certainty.Kept && counted})
 
 	return verdict, nil
 }
 
 // actions returns what is recorded about a server that Nova does not have.
 func (i *Inventory) actions(ctx context.Context, id string) (certainty.Actions, error) {
-	deleted := func(a client.Action) bool {
-		return a.Action == client.ActionDelete && strings.EqualFold(a.ServerID, id)
-	}
 	actions, err := i.api.Compute.ServerActions(ctx, id)
+	newest := slices.IndexFunc(actions, func(a client.Action) bool {
+		return strings.EqualFold(a.ServerID, id) && (a.Action == client.ActionDelete || a.Action == client.ActionRestore)
+	})
 	switch {
-	case err == nil && slices.ContainsFunc(actions, deleted):
+	case err == nil && newest >= 0 && actions[newest].Action == client.ActionDelete:
 		return certainty.ActionsDelete, nil
 	case err == nil:
 		return certainty.ActionsOther, nil
@@ -97,70 +104,58 @@ func (i *Inventory) actions(ctx context.Context, id string) (certainty.Actions, 
 	return certainty.ActionsUnread, fmt.Errorf("read actions: %w", err)
 }
 
-// observeOthers sets what is known about the servers of all Nodes: how many there are,
-// how many are missing in the list, and when one of another Node was found last.
-func (i *Inventory) observeOthers(ctx context.Context, e *certainty.Evidence) {
-	nodes, known := i.config.Nodes()
-	list, err := i.list(ctx, i.config.MaxAge)
-	if err != nil {
-		list = &serverList{} // then all of them are missing
-	}
-	if known && err == nil && list.failed == nil {
-		e.Nodes = len(nodes)
-	}
-	e.Missing = 1
-	var others []string
+// maxOthers is how many servers of other Nodes are read to find one of them.
+const maxOthers = 3
+
+// other returns when the server of another Node was found last, the zero time if none was. The first
+// ones to be read are those that were found before.
+func (i *Inventory) other(ctx context.Context, not string) time.Time {
+	nodes, _ := i.config.Nodes()
+	list, latest := i.listed(), time.Time{}
+	var before, unknown []string
 	for _, id := range nodes {
-		if id == e.ID {
+		if id == not {
 			continue
 		}
-		others = append(others, id)
-		row, listed := list.rows[id]
-		alone, at, read := i.alone.Peek(id)
+		if list != nil && list.rows[id].server != nil {
+			latest = later(latest, list.begun)
+		}
+		read, at, known := i.alone.Peek(id)
 		switch {
-		case listed && row.err == nil:
-			e.Other = later(e.Other, row.server.At)
-		case read && alone != nil && i.now().Sub(at) < i.config.MaxAge:
-			e.Other = later(e.Other, at)
-		case !listed:
-			e.Missing++
+		case known && read.server != nil:
+			latest = later(latest, at)
+			before = append(before, id)
+		case !known || i.now().Sub(at) >= certainty.OtherAge:
+			unknown = append(unknown, id)
 		}
 	}
-	if i.now().Sub(e.Other) > certainty.OtherAge {
-		e.Other = i.readOther(ctx, others)
+	if i.now().Sub(latest) <= certainty.OtherAge {
+		return latest
 	}
-}
-
-// readOther reads the server of another Node that was found before, once in a pass,
-// and returns when. It returns the zero time if none was found.
-func (i *Inventory) readOther(ctx context.Context, others []string) time.Time {
-	i.mu.Lock()
-	tried := i.now().Sub(i.otherTried) < certainty.Pass
-	if !tried {
-		i.otherTried = i.now()
-	}
-	i.mu.Unlock()
-	if tried {
-		return time.Time{}
-	}
-	old, _, _ := i.lists.Peek(struct{}{})
-	for _, id := range others {
-		_, _, known := i.alone.Peek(id)
-		if !known && old != nil {
-			_, known = old.rows[id]
+	others := append(before, unknown...)
+	for _, id := range others[:min(len(others), maxOthers)] {
+		if server, err := i.read(ctx, id, certainty.OtherAge); err == nil {
+			return server.At
 		}
-		if !known {
-			continue
-		}
-		found, err := i.alone.GetWithin(ctx, id, certainty.OtherAge)
-		if err != nil {
-			return time.Time{}
-		}
-
-		return found.At
 	}
 
 	return time.Time{}
+}
+
+// countMissing sets how many servers of Nodes are missing. Without a list of all servers, the
+// evidence has none of the numbers.
+func (i *Inventory) countMissing(ctx context.Context, e *certainty.Evidence) {
+	nodes, known := i.config.Nodes()
+	list, err := i.list(ctx)
+	if !known || err != nil {
+		return
+	}
+	e.Nodes, e.Missing = len(nodes), 1
+	for _, id := range nodes {
+		if _, listed := list.rows[id]; id != e.ID && !listed && i.newest(id) == nil {
+			e.Missing++
+		}
+	}
 }
 
 func later(a, b time.Time) time.Time {
@@ -176,9 +171,7 @@ func later(a, b time.Time) time.Time {
 func (i *Inventory) since(id string, now time.Time) time.Time {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	maps.DeleteFunc(i.missing, func(id string, s series) bool {
-		return now.Sub(s.last) > certainty.SettleGap && !i.confirming.waitsSince(id, s.last)
-	})
+	maps.DeleteFunc(i.missing, func(_ string, s series) bool { return now.Sub(s.last) > certainty.SettleGap })
 	s, before := i.missing[id]
 	switch {
 	case !before:
@@ -190,11 +183,20 @@ func (i *Inventory) since(id string, now time.Time) time.Time {
 	return s.first
 }
 
-// continueSeries stores that a server is missing.
-func (i *Inventory) continueSeries(id string, since, now time.Time) {
+// isKept reports whether a server was missing a while ago, and must be missing for longer.
+func (i *Inventory) isKept(id string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.missing[id] = series{first: since, last: now}
+	s, now := i.missing[id], i.now()
+
+	return s.kept && !s.uncertain && now.Sub(s.last) < i.config.MaxAge && now.Sub(s.first) < certainty.Settle
+}
+
+// continueSeries stores that a server is missing.
+func (i *Inventory) continueSeries(id string, s series) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.missing[id] = s
 }
 
 // interruptSeries stores that nothing is certain about a server now.
@@ -215,4 +217,13 @@ func (i *Inventory) endSeries(id string, at time.Time) {
 	if s, before := i.missing[id]; before && !at.Before(s.last) {
 		delete(i.missing, id)
 	}
+}
+
+// endSeriesOf is endSeries for all servers of a list.
+func (i *Inventory) endSeriesOf(list *serverList) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	maps.DeleteFunc(i.missing, func(id string, s series) bool {
+		return list.rows[id].server != nil && !list.begun.Before(s.last)
+	})
 }

@@ -2,7 +2,9 @@ package inventory_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,11 +134,11 @@ func TestOtherCluster(t *testing.T) {
 			cfg := f.ClientConfig()
 			cfg.Region = tc.region
 			f.connect(t, tc.user, cfg)
-			for range 200 { // more than 13 minutes
+			for range 2 + certainty.Settle/time.Minute {
 				for _, id := range ids {
 					f.wantVerdict(t, tc.reason, id, certainty.Uncertain, certainty.ErrNoOther)
 				}
-				f.tick(certainty.Pass)
+				f.tick(time.Minute)
 			}
 		})
 	}
@@ -212,39 +214,6 @@ func TestSettlingFound(t *testing.T) {
 	f.wantVerdict(t, "it was found in between", ids[0], certainty.Kept, certainty.ErrSettling)
 }
 
-// TestSettlingInLargeCluster (OS-NODE-5, OS-COST-2): servers without a record settle also if
-// reading each of them once takes longer than ten minutes, as with more than 1,200 of them or
-// with passes that take longer than five seconds.
-func TestSettlingInLargeCluster(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.UserCCM, openstack.Options{})
-	const missing, pass = 150, 50 * time.Second // each is read every 750 seconds
-	ids := f.addNodes(missing + 10)
-	for _, id := range ids[:missing] {
-		f.DeleteServer(id)
-	}
-	f.ArchiveServers()
-	began := f.clock.Now()
-	left := ids[:missing]
-	for len(left) > 0 && f.clock.Since(began) < time.Hour {
-		var kept []string
-		for _, id := range left {
-			_, verdict, _ := f.Confirm(bounded(t), id)
-			switch {
-			case verdict.Kind != certainty.Absent:
-				kept = append(kept, id)
-			case f.clock.Since(began) < certainty.Settle:
-				t.Fatalf("server %s is absent after %v", id, f.clock.Since(began))
-			}
-		}
-		left = kept
-		f.tick(pass)
-	}
-	if len(left) > 0 {
-		t.Errorf("%d of %d servers are not absent after %v", len(left), missing, f.clock.Since(began))
-	}
-}
-
 // TestManyMissing (OS-NODE-5): if many servers are missing, each needs a record of its own or the
 // time.
 func TestManyMissing(t *testing.T) {
@@ -254,6 +223,7 @@ func TestManyMissing(t *testing.T) {
 	for _, id := range ids[:5] {
 		f.DeleteServer(id)
 	}
+	f.mustFind(t, ids[19]) // it proves the project
 	f.wantVerdict(t, "recorded", ids[0], certainty.Gone, nil)
 	f.SetDenied(opActions)
 	f.wantVerdict(t, "five of twenty", ids[1], certainty.Kept, certainty.ErrSettling)
@@ -266,111 +236,76 @@ func TestManyMissing(t *testing.T) {
 	f.wantVerdict(t, "the number of Nodes is not known", ids[3], certainty.Kept, certainty.ErrSettling)
 }
 
-// TestConfirmLimit (OS-COST-2): at most ten missing servers are confirmed in one pass, all are in the
-// end, and a loss of half the cluster is detected in time.
-func TestConfirmLimit(t *testing.T) {
+// TestConfirmCost (OS-COST-2): each missing server is confirmed at once if its deletion is
+// recorded, and otherwise read again after 30 seconds.
+func TestConfirmCost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
-	ids := f.addNodes(1000)
-	lost := ids[:500]
-	for _, id := range lost {
+	ids := f.addNodes(100)
+	deleted, unmapped := ids[:40], ids[40:80]
+	for _, id := range deleted {
 		f.DeleteServer(id)
 	}
-	gone := map[string]bool{}
-	passes := 0
-	for ; len(gone) < len(lost) && passes < 100; passes++ {
-		before := f.calls(opGet)
-		for _, id := range lost {
-			if gone[id] {
-				continue
-			}
-			_, verdict, err := f.Confirm(bounded(t), id)
-			switch {
-			case verdict.Kind == certainty.Gone:
-				gone[id] = true
-			case !errors.Is(err, inventory.ErrBusy):
-				t.Fatalf("%s, %v", verdict.Kind, err)
-			}
-		}
-		if n := f.calls(opGet) - before; n > certainty.MaxConfirmations {
-			t.Fatalf("%d requests in one pass", n)
-		}
-		f.tick(certainty.Pass)
-	}
-	if passes != 50 { // four minutes
-		t.Errorf("%d passes", passes)
-	}
-}
-
-// TestConfirmIsFair (OS-COST-2): each missing server is read once before one is read twice,
-// however long a pass takes.
-func TestConfirmIsFair(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.UserCCM, openstack.Options{})
-	ids := f.addNodes(140)
-	missing := ids[:100]
-	for _, id := range missing {
+	for _, id := range unmapped {
 		f.SetServerMapped(id, false)
 	}
-	read := map[string]int{}
-	for pass := range 20 {
-		n := 0
-		for _, id := range missing {
-			if _, verdict, err := f.Confirm(bounded(t), id); err == nil && verdict.Kind == certainty.Kept {
-				read[id]++
-				n++
-			}
-		}
-		if n != certainty.MaxConfirmations {
-			t.Errorf("%d servers read in pass %d", n, pass)
-		}
-		f.tick(4 * certainty.Pass)
+	for _, id := range deleted {
+		f.wantVerdict(t, "recorded", id, certainty.Gone, nil)
 	}
-	for _, id := range missing {
-		if read[id] != 2 {
-			t.Errorf("server %s was read %d times, and 100 of them in 20 passes", id, read[id])
-		}
+	if gets, actions := f.calls(opGet), f.calls(opActions); gets != len(deleted) || actions != len(deleted) {
+		t.Errorf("%d servers were confirmed with %d requests for them and %d for their actions", len(deleted), gets, actions)
 	}
-}
-
-// TestConfirmWithFailedPage (OS-NODE-6, OS-COST-2): while a page of the list fails, deletions are
-// detected as before: finding a server does not take the request that confirms it.
-func TestConfirmWithFailedPage(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 20})
-	ids := f.addNodes(50)
-	missing := ids[20:45]
-	for _, id := range missing {
-		f.DeleteServer(id)
-	}
-	f.Interceptor().Inject(opList, simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-		if r.URL.Query().Has("marker") {
-			openstack.Error(500, "", "marker")(w, r, apply)
-		} else {
-			apply.ServeHTTP(w, r)
-		}
-	})
-	gone := map[string]bool{}
-	for pass := range 6 { // 25 servers in a list of 25 that may be on the page
-		before := f.calls(opGet)
-		for _, id := range missing {
-			if gone[id] {
-				continue
-			}
-			if _, err := f.Find(bounded(t), id); !errors.Is(err, inventory.ErrAbsent) {
-				continue // not allowed now
-			}
-			if _, verdict, _ := f.Confirm(bounded(t), id); verdict.Kind == certainty.Gone {
-				gone[id] = true
-			}
-		}
-		if n := f.calls(opGet) - before; n > 2*certainty.MaxConfirmations {
-			t.Errorf("%d requests in pass %d", n, pass)
+	f.mustFind(t, ids[99]) // it proves the project
+	before := f.calls(opGet, opActions, opList)
+	for range inventory.DefaultMaxAge / certainty.Pass {
+		for _, id := range unmapped {
+			f.wantVerdict(t, "it may return", id, certainty.Kept, certainty.ErrSettling)
 		}
 		f.tick(certainty.Pass)
 	}
-	if len(gone) != len(missing) {
-		t.Errorf("%d of %d deletions detected", len(gone), len(missing))
+	if n := f.calls(opGet, opActions, opList) - before; n > 2*len(unmapped)+1 { // and one of another Node
+		t.Errorf("%d requests for %d servers in 30 seconds", n, len(unmapped))
+	}
+}
+
+// TestConfirmRestored (OS-NODE-4): a deletion that was undone later is no record of one.
+func TestConfirmRestored(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.UserCCM, openstack.Options{})
+	id := f.addNodes(4)[0]
+	f.SetServerMapped(id, false)
+	actions := func(names ...string) simserver.Fault {
+		return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			var rows []string
+			for _, name := range names {
+				rows = append(rows, fmt.Sprintf(`{"action":%q,"instance_uuid":%q}`, name, id))
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"instanceActions":[%s]}`, strings.Join(rows, ","))
+		}
+	}
+	rule := f.Interceptor().Inject(opActions, simserver.Always(), actions("restore", "delete", "create"))
+	f.wantVerdict(t, "it was restored", id, certainty.Absent, nil)
+	rule.Remove()
+	f.Interceptor().Inject(opActions, simserver.Always(), actions("delete", "restore", "delete", "create"))
+	f.wantVerdict(t, "it was deleted again", id, certainty.Gone, nil)
+}
+
+// TestConfirmAfterRead: the response that a lookup has just got is not requested again.
+func TestConfirmAfterRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.UserCCM, openstack.Options{})
+	id := f.addNodes(2)[0]
+	f.DeleteServer(id)
+	for range 2 {
+		if _, err := f.Read(bounded(t), id); !errors.Is(err, inventory.ErrAbsent) {
+			t.Fatal(err)
+		}
+		f.wantVerdict(t, "it was deleted", id, certainty.Gone, nil)
+		f.tick(certainty.Pass)
+	}
+	if gets, actions := f.calls(opGet), f.calls(opActions); gets != 2 || actions != 2 {
+		t.Errorf("%d requests for the server, %d for its actions", gets, actions)
 	}
 }
 

@@ -1,6 +1,7 @@
 package inventory_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -122,67 +123,73 @@ func TestFindStates(t *testing.T) {
 	}
 }
 
-// TestShutoffLimit (OS-COST-3): servers that are shut down are read alone, at most ten in one
-// pass.
-func TestShutoffLimit(t *testing.T) {
+// TestShutoff (OS-COST-3): a server that is shut down is read alone, once in 30 seconds.
+func TestShutoff(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
 	ids := f.addNodes(25)
 	for _, id := range ids {
 		f.SetServerStatus(id, "SHUTOFF")
 	}
-	stopped := map[string]bool{}
-	for pass := range 3 {
-		before := f.calls(opGet)
+	for range inventory.DefaultMaxAge / certainty.Pass {
 		for _, id := range ids {
-			if f.mustFind(t, id).State() == instance.Stopped {
-				stopped[id] = true
+			if got := f.mustFind(t, id).State(); got != instance.Stopped {
+				t.Errorf("%s", got)
 			}
-		}
-		if n := f.calls(opGet) - before; n > certainty.MaxConfirmations {
-			t.Errorf("%d requests in pass %d", n, pass)
 		}
 		f.tick(certainty.Pass)
 	}
-	if len(stopped) != len(ids) {
-		t.Errorf("%d of %d are known to be shut down after three passes", len(stopped), len(ids))
+	if n := f.calls(opGet); n != len(ids) {
+		t.Errorf("%d requests for %d servers", n, len(ids))
 	}
 	f.SetServerStatus(ids[0], "ACTIVE")
-	f.tick(inventory.DefaultMaxAge)
 	if got := f.mustFind(t, ids[0]).State(); got != instance.Running {
 		t.Errorf("started again: %s", got)
 	}
 }
 
-// TestFindFailedPage (OS-NODE-6): servers on the pages that came are used, and the others are
-// read alone. The list is read again sooner than a list that is whole.
-func TestFindFailedPage(t *testing.T) {
+// TestFindWithoutList (OS-NODE-6, OS-COST-1): while the list, or a page of it, fails, servers are
+// read alone. The list is requested again after five seconds.
+func TestFindWithoutList(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 20})
-	ids := f.addNodes(40)
-	f.Interceptor().Inject(opList, simserver.Nth(2), openstack.Error(500, "", "marker"))
-	found, failed := 0, 0
-	for _, id := range ids {
-		_, err := f.Find(bounded(t), id)
-		switch {
-		case err == nil:
-			found++
-		case errors.Is(err, inventory.ErrAbsent):
-			t.Errorf("server %s is absent, although a page is missing", id)
-		default:
-			failed++
-		}
+
+	cases := map[string]struct {
+		reason string
+		when   simserver.When
+		fault  simserver.Fault
+	}{
+		"Denied":    {"a role lacks it", simserver.Always(), openstack.Denied()},
+		"Proxy404":  {"a proxy has lost the path", simserver.Always(), openstack.Proxy(404, "")},
+		"Proxy504":  {"a gateway does not wait for it", simserver.Always(), openstack.Proxy(504, "")},
+		"Broken":    {"a bug of Nova", simserver.Always(), openstack.Error(500, "", "unexpected")},
+		"Nova404":   {"no list is missing", simserver.Always(), openstack.Error(404, "", "not found")},
+		"LastPages": {"the marker is in a cell that is down", simserver.From(2), openstack.Error(500, "", "marker")},
 	}
-	if found != 30 || failed != 10 || f.calls(opGet) != 10 || f.calls(opList) != 2 {
-		t.Errorf("found %d, failed %d with %d requests of their own and %d pages", found, failed, f.calls(opGet), f.calls(opList))
-	}
-	f.tick(inventory.DefaultRetryAge)
-	for _, id := range ids {
-		f.mustFind(t, id)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 20})
+			ids := f.addNodes(30)
+			rule := f.Interceptor().Inject(opList, tc.when, tc.fault)
+			for _, id := range ids {
+				f.mustFind(t, id)
+			}
+			if _, err := f.Find(bounded(t), missingID); !errors.Is(err, inventory.ErrAbsent) {
+				t.Errorf("%s: a server that is missing: %v", tc.reason, err)
+			}
+			if rule.Hits() != 1 || f.calls(opGet) != len(ids)+1 {
+				t.Errorf("%s: %d lists failed, and %d servers were read alone", tc.reason, rule.Hits(), f.calls(opGet))
+			}
+			f.tick(inventory.DefaultRetryAge)
+			f.mustFind(t, f.addNodes(1)[0])
+			if rule.Hits() != 2 {
+				t.Errorf("%s: %d lists after five seconds", tc.reason, rule.Hits())
+			}
+		})
 	}
 }
 
-// TestFindFailures (OS-NODE-6): no failure of the list makes a server absent.
+// TestFindFailures (OS-NODE-6): no failure makes a server absent.
 func TestFindFailures(t *testing.T) {
 	t.Parallel()
 
@@ -196,59 +203,122 @@ func TestFindFailures(t *testing.T) {
 		"Proxy502":  {"the service is down", openstack.Proxy(502, ""), apierr.CodeUnavailable},
 		"Throttled": {"too many requests", openstack.Throttled("1"), apierr.CodeThrottled},
 		"Broken":    {"a bug of Nova", openstack.Error(500, "", "unexpected"), apierr.CodeUnavailable},
-		"Nova404":   {"no list is missing", openstack.Error(404, "", "not found"), apierr.CodeUnavailable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, openstack.UserCCM, openstack.Options{})
 			id := f.addNodes(1)[0]
-			f.Interceptor().Inject(opList, simserver.Always(), tc.fault)
-			if _, err := f.Find(bounded(t), id); err == nil || errors.Is(err, inventory.ErrAbsent) || apierr.Code(err) != tc.code {
-				t.Errorf("%s: %v, code %s", tc.reason, err, apierr.Code(err))
+			f.Interceptor().Inject("nova", simserver.Always(), tc.fault)
+			for _, find := range []func(context.Context, string) (*inventory.Server, error){f.Find, f.Read} {
+				if _, err := find(bounded(t), id); err == nil || errors.Is(err, inventory.ErrAbsent) || apierr.Code(err) != tc.code {
+					t.Errorf("%s: %v, code %s", tc.reason, err, apierr.Code(err))
+				}
 			}
 		})
 	}
 }
 
-// TestFindByName (OS-NODE-3) over the wire.
+// TestRead (OS-COST-1): one of few servers costs a request of its own, which serves the callers
+// of the same moment, and no list.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.UserCCM, openstack.Options{})
+	id := f.addNodes(3)[0]
+	for range 3 {
+		if found, err := f.Read(bounded(t), id); err != nil || found.ID != id || found.State() != instance.Running {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
+	f.SetServerStatus(id, "SHUTOFF")
+	f.tick(certainty.Pass)
+	if found, err := f.Read(bounded(t), id); err != nil || found.State() != instance.Stopped {
+		t.Errorf("shut down: %+v, %v", found, err)
+	}
+	f.DeleteServer(id)
+	f.tick(certainty.Pass)
+	if _, err := f.Read(bounded(t), id); !errors.Is(err, inventory.ErrAbsent) {
+		t.Errorf("deleted: %v", err)
+	}
+	if gets, listed := f.calls(opGet), f.calls(opList); gets != 3 || listed != 0 {
+		t.Errorf("%d requests and %d lists", gets, listed)
+	}
+}
+
+// wanted is a Node of which nothing but the name is known.
+func wanted(name string) inventory.Wanted { return inventory.Wanted{Name: name} }
+
+// TestFindByName (OS-NODE-3) over the wire, from the list and by a request for the name.
 func TestFindByName(t *testing.T) {
 	t.Parallel()
-	// Nova lists the servers of a cell that is down only if there is one page.
-	f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 1000})
+	f := newFixture(t, openstack.UserCCM, openstack.Options{})
 	id := f.addNodes(3)[1]
 	f.AddServer(openstack.ServerSpec{Name: "node-2", Project: openstack.ProjectOther})
-	found, err := f.FindByName(bounded(t), "node-2")
-	if err != nil || found.ID != id {
-		t.Fatalf("found %v, %v", found, err)
-	}
-	if found, err = f.FindByName(bounded(t), "NODE-2"); err != nil || found.ID != id {
-		t.Errorf("in capitals: %v, %v", found, err)
-	}
-	if _, err = f.FindByName(bounded(t), "node-4"); !errors.Is(err, inventory.ErrAbsent) {
-		t.Errorf("without a server: %v", err)
-	}
-	late := f.AddServer(openstack.ServerSpec{Name: "node-4"})
-	if _, err = f.ConfirmByName(bounded(t), "node-4"); !errors.Is(err, inventory.ErrAbsent) {
-		t.Errorf("the list is not old yet: %v", err)
-	}
-	f.tick(inventory.DefaultRetryAge)
-	if found, err = f.ConfirmByName(bounded(t), "node-4"); err != nil || found.ID != late {
-		t.Errorf("with a new list: %v, %v", found, err)
+	for _, find := range []func(context.Context, inventory.Wanted) (*inventory.Server, error){f.FindByName, f.ReadByName} {
+		for _, name := range []string{"node-2", "NODE-2"} {
+			if found, err := find(bounded(t), wanted(name)); err != nil || found.ID != id {
+				t.Fatalf("%s: %v, %v", name, found, err)
+			}
+		}
+		if _, err := find(bounded(t), wanted("node-4")); !errors.Is(err, inventory.ErrAbsent) {
+			t.Errorf("without a server: %v", err)
+		}
 	}
 	f.AddServer(openstack.ServerSpec{Name: "node-2"})
-	f.tick(inventory.DefaultMaxAge)
-	if _, err = f.FindByName(bounded(t), "node-2"); !errors.Is(err, certainty.ErrSeveral) {
+	if _, err := f.ReadByName(bounded(t), wanted("node-2")); !errors.Is(err, certainty.ErrSeveral) {
 		t.Errorf("two servers: %v", err)
 	}
-	f.AddServer(openstack.ServerSpec{Name: "elsewhere", Cell: "cell2"})
-	f.SetCell("", "cell2", openstack.CellDown)
 	f.tick(inventory.DefaultMaxAge)
-	if _, err = f.FindByName(bounded(t), "node-1"); !errors.Is(err, certainty.ErrPartialList) {
-		t.Errorf("a cell is down: %v", err)
+	if _, err := f.FindByName(bounded(t), wanted("node-2")); !errors.Is(err, certainty.ErrSeveral) {
+		t.Errorf("two servers in the list: %v", err)
 	}
 	if n := f.calls(opGet); n != 0 {
 		t.Errorf("%d requests for single servers", n)
+	}
+}
+
+// TestFindByNameInDownCell (OS-NODE-3): while a cell is down, or the list fails, a server is found by
+// its name if the Node confirms that it is its own.
+func TestFindByNameInDownCell(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		// node returns the Node of a server.
+		node func(id string) inventory.Wanted
+		err  error
+	}{
+		"Name":       {"the server in the other cell may have the name", func(string) inventory.Wanted { return inventory.Wanted{} }, certainty.ErrPartialList},
+		"SystemUUID": {"KVM has the ID of the server", func(id string) inventory.Wanted { return inventory.Wanted{SystemUUID: strings.ToUpper(id)} }, nil},
+		"Address":    {"the kubelet knows it", func(string) inventory.Wanted { return inventory.Wanted{Addresses: []string{"node-1", "10.0.0.5"}} }, nil},
+		"Others": {"it is another machine", func(string) inventory.Wanted {
+			return inventory.Wanted{SystemUUID: missingID, Addresses: []string{"10.0.0.6"}}
+		}, certainty.ErrPartialList},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, broken := range []func(*fixture){
+				func(f *fixture) { f.SetCell("", "cell2", openstack.CellDown) },
+				func(f *fixture) {
+					f.Interceptor().Inject(opList, simserver.Always(), openstack.Without("name", openstack.Proxy(504, "")))
+				},
+			} {
+				// Nova lists the servers of a cell that is down only if there is one page.
+				f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 1000})
+				id := f.AddServer(openstack.ServerSpec{Name: "node-1", Networks: []openstack.ServerNetwork{{Name: "net", IPs: []string{"10.0.0.5"}}}})
+				f.AddServer(openstack.ServerSpec{Name: "of others", Cell: "cell2"})
+				broken(f)
+				node := tc.node(id)
+				node.Name = "node-1"
+				for _, find := range []func(context.Context, inventory.Wanted) (*inventory.Server, error){f.FindByName, f.ReadByName} {
+					found, err := find(bounded(t), node)
+					if !errors.Is(err, tc.err) || (err == nil) != (found != nil && found.ID == id) {
+						t.Errorf("%s: %v, %v", tc.reason, found, err)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
@@ -20,33 +20,36 @@ import (
 // Defaults of [Config]. A list is read again when it is older than DefaultMaxAge, which
 // is less than the time after which a Node counts as not ready
 // (--node-monitor-grace-period of kube-controller-manager, 40 s or more): the list in
-// which the server of such a Node is looked up is from after its last report.
+// which the server of such a Node is looked up is from after its last report. DefaultReadAge
+// is less than the time between two looks at such a Node.
 const (
 	DefaultMaxAge   = 30 * time.Second
+	DefaultReadAge  = certainty.Pass / 2
 	DefaultRetryAge = 5 * time.Second
-	DefaultWindow   = 50 * time.Millisecond
-	DefaultTimeout  = 60 * time.Second
+	DefaultPatience = 5 * time.Second
 )
 
 const (
 	// flavorAge is how long what a flavor is named is known, networkAge the same for
 	// networks.
 	flavorAge, networkAge = time.Hour, 10 * time.Minute
+	// confirmAge is the age up to which a response that a server does not exist confirms it:
+	// that of the lookup for which it is confirmed.
+	confirmAge = time.Second
 	// maxIDs is how many servers one request for ports takes.
 	maxIDs = 50
 	// maxAlone is how many servers are kept that were read alone.
 	maxAlone = 1 << 12
 )
 
-// Config bounds ages and sizes. Zero fields have the defaults.
+// Config bounds ages. Zero fields have the defaults.
 type Config struct {
-	// MaxAge is the age at which a list, or a server that was read alone, is read
-	// again; RetryAge is that of a list that failed, or of which a page did.
+	// MaxAge is the age at which a list is read again, RetryAge that of one that failed.
 	MaxAge, RetryAge time.Duration
-	// Window is how long the ports of one server wait for those of others.
-	Window time.Duration
-	// Timeout bounds a list with all its pages.
-	Timeout time.Duration
+	// ReadAge is the age at which a server that was read alone is read again.
+	ReadAge time.Duration
+	// Patience is how long a caller waits for a list.
+	Patience time.Duration
 	// Nodes returns the IDs of the servers of all Nodes, and whether they are known.
 	// Default: they never are.
 	Nodes func() (ids []string, known bool)
@@ -58,9 +61,9 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.MaxAge = cmp.Or(c.MaxAge, DefaultMaxAge)
+	c.ReadAge = cmp.Or(c.ReadAge, DefaultReadAge)
 	c.RetryAge = cmp.Or(c.RetryAge, DefaultRetryAge)
-	c.Window = cmp.Or(c.Window, DefaultWindow)
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Patience = cmp.Or(c.Patience, DefaultPatience)
 	if c.Nodes == nil {
 		c.Nodes = func() ([]string, bool) { return nil, false }
 	}
@@ -71,160 +74,144 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-var (
-	// ErrAbsent means that no list has the server. It is no proof that the server
-	// does not exist.
-	ErrAbsent = apierr.Mark(apierr.ErrNotFound, errors.New("no list has the server"))
-	// ErrBusy means that too many servers are to be read alone now.
-	ErrBusy = apierr.Mark(apierr.ErrThrottled, errors.New("many servers are missing, they are confirmed some at a time"))
-)
+// ErrAbsent means that no list has the server, or that Nova responds that it does not exist.
+// It is no proof that the server does not exist.
+var ErrAbsent = apierr.Mark(apierr.ErrNotFound, errors.New("the server is not found"))
 
 // Inventory finds servers. It is safe for concurrent use.
 type Inventory struct {
 	api    API
 	config Config
 
-	lists *cache.Cache[struct{}, *serverList]
-	// alone has the servers that were read alone.
-	alone *cache.Cache[string, *Server]
-	// confirming, finding and checking limit how many servers are read alone: those that
-	// are missing, those that may be on a page that failed, and those that are shut down.
-	confirming, finding, checking *limiter
+	lists *cache.Value[*serverList]
+	// singleServers and singlePorts are read in place of lists.
+	singleServers, singlePorts *fallback
+	// alone has what was read by requests for single servers.
+	alone *cache.Cache[string, reading]
 
 	mu sync.Mutex
 	// missing has since when servers are missing, by their IDs.
 	missing map[string]series
-	// otherTried is when the server of another Node was last read as proof.
-	otherTried time.Time
 
-	ports       *cache.Cache[struct{}, *portList]
-	serverPorts *batch.Batcher[string, []Port]
-	networks    networks
-	flavors     flavors
+	ports    *cache.Value[*portList]
+	networks networks
+	flavors  flavors
+}
+
+// reading is what a request for one server got: none if Nova responds that it does not exist.
+type reading struct {
+	server *Server
+	ended  time.Time
 }
 
 // New returns an inventory that has not read anything yet.
 func New(api API, config Config) *Inventory {
 	config = config.withDefaults()
 	i := &Inventory{
-		api: api, config: config,
-		confirming: newLimiter(config.Clock), finding: newLimiter(config.Clock), checking: newLimiter(config.Clock),
-		missing: map[string]series{},
-		flavors: newFlavors(api.Compute, config.Clock),
+		api: api, config: config, missing: map[string]series{}, flavors: newFlavors(api.Compute, config.Clock),
+		singleServers: newFallback(config), singlePorts: newFallback(config),
 	}
 	lists := cache.Options{
-		TTL: config.MaxAge, Timeout: config.Timeout, Clock: config.Clock,
+		TTL: config.MaxAge, Timeout: math.MaxInt64, Detached: true, Clock: config.Clock, // each page has a deadline
 		KeepError: func(error) time.Duration { return config.RetryAge },
 	}
-	i.ports = cache.New(i.listPorts, lists)
-	lists.Observe = i.observe
-	i.lists = cache.New(i.listServers, lists)
-	i.alone = cache.New(i.readServer, cache.Options{TTL: config.MaxAge, Size: maxAlone, Clock: config.Clock})
-	i.serverPorts = batch.New(i.readServerPorts, batch.Options{Window: config.Window, MaxSize: maxIDs})
+	i.ports = cache.NewValue(i.listPorts, lists)
+	if config.Metrics != nil {
+		lists.Observe = config.Metrics.Observe
+	}
+	i.lists = cache.NewValue(i.listServers, lists)
+	i.alone = cache.New(i.readServer, cache.Options{TTL: config.MaxAge, Timeout: math.MaxInt64, Size: maxAlone, Clock: config.Clock})
 
 	return i
 }
 
-// observe counts how a caller got the list of servers.
-func (i *Inventory) observe(outcome cache.Outcome) {
-	if i.config.Metrics != nil {
-		i.config.Metrics.Observe(outcome)
-	}
+// Close cancels the lists under way.
+func (i *Inventory) Close() {
+	i.lists.Close()
+	i.ports.Close()
 }
 
 func (i *Inventory) now() time.Time { return i.config.Clock.Now() }
 
-// Find returns the server with an ID, from a list that is not too old or a request of
-// its own. [ErrAbsent] is no proof that there is none.
-func (i *Inventory) Find(ctx context.Context, id string) (*Server, error) {
-	found, err := i.find(ctx, id)
-	if err == nil {
-		i.endSeries(id, found.At)
-	}
-
-	return found, err
+// Read returns the server with an ID by a request of its own.
+func (i *Inventory) Read(ctx context.Context, id string) (*Server, error) {
+	return i.read(ctx, id, i.config.ReadAge)
 }
 
-func (i *Inventory) find(ctx context.Context, id string) (*Server, error) {
-	alone, at, known := i.alone.Peek(id)
-	if known = known && i.now().Sub(at) < i.config.MaxAge; known && i.listed() == nil {
+func (i *Inventory) read(ctx context.Context, id string, age time.Duration) (*Server, error) {
+	found, err := i.alone.GetWithin(ctx, id, age)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.server == nil:
+		return nil, fmt.Errorf("read server %s: %w", id, ErrAbsent)
+	}
+
+	return found.server, nil
+}
+
+// Find returns the server with an ID, from a list that is not too old or a request of
+// its own.
+func (i *Inventory) Find(ctx context.Context, id string) (*Server, error) {
+	if alone := i.newest(id); alone != nil {
 		return alone, nil
 	}
-	list, err := i.list(ctx, i.config.MaxAge)
+	list, err := i.list(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("find server %s: %w", id, err)
+		return instead(ctx, i.singleServers, err, func() (*Server, error) { return i.read(ctx, id, i.config.MaxAge) })
 	}
 	row, listed := list.rows[id]
 	switch {
-	case known && (!listed || at.After(list.begun)):
-		return alone, nil
-	case !listed && list.failed == nil:
-		return nil, fmt.Errorf("find server %s: %w", id, ErrAbsent)
 	case !listed:
-		return i.unlisted(ctx, id, list.failed)
+		return nil, fmt.Errorf("find server %s: %w", id, ErrAbsent)
 	case row.err != nil:
 		return nil, fmt.Errorf("find server %s: %w", id, row.err)
-	case row.server.Status == certainty.StatusShutoff && known && alone.Status == certainty.StatusShutoff:
-		return alone, nil
-	case row.server.Status == certainty.StatusShutoff:
-		return i.shutoff(ctx, row.server)
+	case row.server.Status != certainty.StatusShutoff:
+		return row.server, nil
+	}
+	alone, err := i.read(ctx, id, i.config.MaxAge)
+	if err != nil && !errors.Is(err, ErrAbsent) {
+		return row.server, nil //nolint:nilerr // the list has proven that it exists
 	}
 
-	return row.server, nil
+	return alone, err
 }
 
-// unlisted reads a server alone that may be on a page that failed.
-func (i *Inventory) unlisted(ctx context.Context, id string, failed error) (*Server, error) {
-	if !i.finding.allow(id) {
-		return nil, fmt.Errorf("find server %s: %w", id, failed)
-	}
-	found, err := i.alone.GetWithin(ctx, id, i.config.MaxAge)
-	if certainty.ResponseOf(err) == certainty.NotFound {
-		err = ErrAbsent
+// newest returns a server that was read alone, not before the list and not too long ago.
+func (i *Inventory) newest(id string) *Server {
+	alone, at, known := i.alone.Peek(id)
+	list, _, listed := i.lists.Peek()
+	if !known || i.now().Sub(at) >= i.config.MaxAge || listed && at.Before(list.begun) {
+		return nil
 	}
 
-	return found, err
-}
-
-// shutoff reads a server alone that is shut down in a list. If that is not possible
-// now, it exists, and its state is not known.
-func (i *Inventory) shutoff(ctx context.Context, listed *Server) (*Server, error) {
-	if !i.checking.allow(listed.ID) {
-		return listed, nil
-	}
-	found, err := i.alone.GetWithin(ctx, listed.ID, i.config.MaxAge)
-	switch {
-	case certainty.ResponseOf(err) == certainty.NotFound:
-		return nil, fmt.Errorf("find server %s: %w", listed.ID, ErrAbsent)
-	case err != nil:
-		return listed, nil //nolint:nilerr // the list has proven that it exists
-	}
-
-	return found, nil
+	return alone.server
 }
 
 // readServer reads a server alone.
-func (i *Inventory) readServer(ctx context.Context, id string) (*Server, error) {
+func (i *Inventory) readServer(ctx context.Context, id string) (reading, error) {
 	project, err := i.api.Project(ctx)
 	if err != nil {
-		return nil, err
+		return reading{}, err
 	}
 	begun := i.now()
 	server, err := i.api.Compute.GetServer(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read server %s: %w", id, err)
+	switch {
+	case certainty.ResponseOf(err) == certainty.NotFound:
+		return reading{ended: i.now()}, nil
+	case err != nil:
+		return reading{}, fmt.Errorf("read server %s: %w", id, err)
 	}
 	switch verdict := (certainty.Scope{Project: project}).Exists(id, rowOf(server)); verdict.Kind {
 	case certainty.Present:
-		return newServer(server, begun, true), nil
-	case certainty.Absent:
-		return nil, fmt.Errorf("read server %s: %w", id, errDeleted)
+		i.endSeries(id, begun)
+
+		return reading{server: newServer(server, begun, true), ended: i.now()}, nil
+	case certainty.Absent: // the row of a deleted server
+		return reading{ended: i.now()}, nil
 	case certainty.Uncertain, certainty.Kept, certainty.Gone:
-		return nil, fmt.Errorf("read server %s: %w", id, verdict.Reason)
+		return reading{}, fmt.Errorf("read server %s: %w", id, verdict.Reason)
 	}
 
-	return nil, fmt.Errorf("read server %s: %w", id, apierr.ErrUnavailable)
+	return reading{}, fmt.Errorf("read server %s: %w", id, apierr.ErrUnavailable)
 }
-
-// errDeleted stands for the row of a deleted server, like a response of 404.
-var errDeleted = apierr.Mark(apierr.ErrNotFound, errors.New("the server is deleted"))

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/batch"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
@@ -30,23 +29,33 @@ type networks struct {
 
 // Ports returns the ports of a server in the order of Neutron, also those of other projects
 // with addresses that Nova reports. They are at least as new as the server, unless the list
-// of ports has some of them.
+// of ports has some of them. A list that is late, or that failed, is replaced by a request for
+// the ports of this server.
 func (i *Inventory) Ports(ctx context.Context, server *Server) ([]Port, error) {
-	list, err := i.ports.Get(ctx, struct{}{})
-	if err != nil {
-		return nil, err
+	list, at, known := i.ports.Peek()
+	var reason error
+	if !known || i.now().Sub(at) >= i.config.MaxAge {
+		list = nil
+		if !server.Alone {
+			list, reason = soon(ctx, i.ports, i.config.Patience)
+		}
 	}
-	found := list.servers[server.ID]
-	isNew := len(found) == 0 && list.begun.Before(server.At)
-	if !isNew && (hasAll(found, server) || list.complete.Has(server.ID)) {
-		return found, nil
-	}
-	found, err = i.serverPorts.Get(ctx, server.ID)
-	if err != nil {
-		return nil, fmt.Errorf("list ports of server %s: %w", server.ID, err)
+	if list != nil {
+		found := list.servers[server.ID]
+		isNew := len(found) == 0 && list.begun.Before(server.At)
+		if !isNew && (hasAll(found, server) || list.complete.Has(server.ID)) {
+			return found, nil
+		}
 	}
 
-	return found, nil
+	return instead(ctx, i.singlePorts, reason, func() ([]Port, error) {
+		all, err := i.readPorts(ctx, []string{server.ID})
+		if err != nil {
+			return nil, fmt.Errorf("list ports of server %s: %w", server.ID, err)
+		}
+
+		return all[server.ID], nil
+	})
 }
 
 // hasAll reports whether some ports have all fixed IPs of a server that Nova reports.
@@ -71,7 +80,7 @@ const typeFloating = "floating"
 
 // listPorts reads the list of all ports of the project, and those of other projects that
 // Nodes have.
-func (i *Inventory) listPorts(ctx context.Context, _ struct{}) (*portList, error) {
+func (i *Inventory) listPorts(ctx context.Context) (*portList, error) {
 	begun := i.now()
 	ports, err := i.api.Network.ListPorts(ctx)
 	if err != nil {
@@ -83,12 +92,12 @@ func (i *Inventory) listPorts(ctx context.Context, _ struct{}) (*portList, error
 	}
 	list := &portList{servers: servers, complete: sets.Set[string]{}, begun: begun}
 	for chunk := range slices.Chunk(i.incomplete(list), maxIDs) {
-		all, err := i.readServerPorts(ctx, chunk)
+		all, err := i.readPorts(ctx, chunk)
 		if err != nil {
 			continue // read again for each of them, with the error
 		}
-		for id, result := range all {
-			list.servers[id] = result.Value
+		for _, id := range chunk {
+			list.servers[id] = all[id]
 			list.complete.Insert(id)
 		}
 	}
@@ -114,8 +123,8 @@ func (i *Inventory) incomplete(ports *portList) []string {
 	return ids
 }
 
-// readServerPorts reads the ports of some servers.
-func (i *Inventory) readServerPorts(ctx context.Context, ids []string) (map[string]batch.Result[[]Port], error) {
+// readPorts reads the ports of some servers.
+func (i *Inventory) readPorts(ctx context.Context, ids []string) (map[string][]Port, error) {
 	ports, err := i.api.Network.ServerPorts(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -126,16 +135,8 @@ func (i *Inventory) readServerPorts(ctx context.Context, ids []string) (map[stri
 			return nil, err
 		}
 	}
-	servers, err := i.byServer(ctx, ports, subports)
-	if err != nil {
-		return nil, err
-	}
-	results := make(map[string]batch.Result[[]Port], len(ids))
-	for _, id := range ids {
-		results[id] = batch.Result[[]Port]{Value: servers[id]}
-	}
 
-	return results, nil
+	return i.byServer(ctx, ports, subports)
 }
 
 // subportIDs lists the ports of trunks.

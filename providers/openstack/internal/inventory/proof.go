@@ -3,8 +3,6 @@ package inventory
 import (
 	"context"
 	"time"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 )
 
 // Proof is what proves that the credentials lead to the project and the region of the
@@ -18,12 +16,9 @@ type Proof struct {
 	Now     time.Time
 }
 
-// Prove returns when the server of a Node was found, with at most one list or one server
-// read alone.
+// Prove returns when the server of a Node was found, with a few requests.
 func (i *Inventory) Prove(ctx context.Context) Proof {
 	nodes, known := i.config.Nodes()
-	e := certainty.Evidence{}
-	i.observeOthers(ctx, &e)
 
-	return Proof{Other: e.Other, Servers: len(nodes), Known: known, Now: i.now()}
+	return Proof{Other: i.other(ctx, ""), Servers: len(nodes), Known: known, Now: i.now()}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +19,7 @@ type serverList struct {
 	named map[string][]*Server
 	// nameless is whether there is a server whose name is not known.
 	nameless bool
-	// failed is why pages are missing at the end, or nil.
-	failed error
-	begun  time.Time
+	begun    time.Time
 }
 
 // serverRow is a server that exists, or why the row does not prove it.
@@ -29,19 +28,18 @@ type serverRow struct {
 	err    error
 }
 
-// listServers reads the list. Its failure is part of the result if some pages came.
-func (i *Inventory) listServers(ctx context.Context, _ struct{}) (*serverList, error) {
+// listServers reads the list.
+func (i *Inventory) listServers(ctx context.Context) (*serverList, error) {
 	project, err := i.api.Project(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list servers: %w", err)
 	}
 	list := &serverList{begun: i.now()}
 	servers, err := i.api.Compute.ListServers(ctx)
-	if err != nil && len(servers) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	list.failed = err
-	if err == nil && i.config.Metrics != nil {
+	if i.config.Metrics != nil {
 		i.config.Metrics.Refreshed(list.begun)
 	}
 	list.rows = make(map[string]serverRow, len(servers))
@@ -50,6 +48,7 @@ func (i *Inventory) listServers(ctx context.Context, _ struct{}) (*serverList, e
 	for _, server := range servers {
 		list.add(scope, server)
 	}
+	i.endSeriesOf(list)
 
 	return list, nil
 }
@@ -74,20 +73,14 @@ func (l *serverList) add(scope certainty.Scope, server *client.Server) {
 	}
 }
 
-// list returns the list, which is younger than age. One that failed is read again
-// sooner.
-func (i *Inventory) list(ctx context.Context, age time.Duration) (*serverList, error) {
-	list, err := i.lists.GetWithin(ctx, struct{}{}, age)
-	if err == nil && list.failed != nil && i.now().Sub(list.begun) >= i.config.RetryAge {
-		list, err = i.lists.GetWithin(ctx, struct{}{}, min(age, i.config.RetryAge))
-	}
-
-	return list, err
+// list returns the list, unless that takes too long.
+func (i *Inventory) list(ctx context.Context) (*serverList, error) {
+	return soon(ctx, i.lists, i.config.Patience)
 }
 
 // listed returns the list if it is not too old, without a call.
 func (i *Inventory) listed() *serverList {
-	list, at, known := i.lists.Peek(struct{}{})
+	list, at, known := i.lists.Peek()
 	if !known || i.now().Sub(at) >= i.config.MaxAge {
 		return nil
 	}
@@ -95,38 +88,81 @@ func (i *Inventory) listed() *serverList {
 	return list
 }
 
-// FindByName returns the server that has the name of a Node, [ErrAbsent] if none has.
-func (i *Inventory) FindByName(ctx context.Context, name string) (*Server, error) {
-	return i.findByName(ctx, name, i.config.MaxAge)
+// Wanted is a Node without a provider ID.
+type Wanted struct {
+	// Name is that of the Node and its server.
+	Name string
+	// SystemUUID is that of the machine, which is the ID of a server on KVM, and Addresses are
+	// those of the Node. Either confirms that the server with the name is that of the Node.
+	SystemUUID string
+	Addresses  []string
 }
 
-// ConfirmByName is FindByName with a list that is at most a few seconds old. ErrAbsent is
-// still no proof that there is no server.
-func (i *Inventory) ConfirmByName(ctx context.Context, name string) (*Server, error) {
-	return i.findByName(ctx, name, min(i.config.MaxAge, i.config.RetryAge))
-}
-
-func (i *Inventory) findByName(ctx context.Context, name string, age time.Duration) (*Server, error) {
-	list, err := i.list(ctx, age)
-	if err != nil {
-		return nil, fmt.Errorf("find server named %s: %w", name, err)
+// fits reports whether a server is that of the Node, whatever other servers there are.
+func (w Wanted) fits(server *Server) bool {
+	if strings.EqualFold(w.SystemUUID, server.ID) {
+		return true
 	}
+	for _, addresses := range server.Addresses {
+		if slices.ContainsFunc(addresses, func(a Address) bool { return slices.Contains(w.Addresses, a.IP) }) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// FindByName returns the server that has the name of a Node from the list, or from a request
+// of its own if that does not have the names of all servers. It returns [ErrAbsent] if none has.
+func (i *Inventory) FindByName(ctx context.Context, node Wanted) (*Server, error) {
+	list, err := i.list(ctx)
+	if err != nil || list.nameless {
+		return instead(ctx, i.singleServers, err, func() (*Server, error) { return i.ReadByName(ctx, node) })
+	}
+
+	return i.choose(ctx, node, list.named[strings.ToLower(node.Name)], true)
+}
+
+// ReadByName is FindByName by a request of its own. That does not show the servers of a cell
+// that is down, so that something else than the name must confirm the server: the Node, or a
+// list without other servers that could have the name.
+func (i *Inventory) ReadByName(ctx context.Context, node Wanted) (*Server, error) {
+	begun := i.now()
+	rows, err := i.api.Compute.ServersByName(ctx, node.Name)
+	if err != nil {
+		return nil, fmt.Errorf("find server named %s: %w", node.Name, err)
+	}
+	servers := make([]*Server, len(rows))
+	for k, row := range rows {
+		servers[k] = newServer(row, begun, true)
+	}
+	complete := len(servers) != 1 || node.fits(servers[0])
+	if !complete {
+		list, err := i.list(ctx)
+		complete = err == nil && !list.nameless
+	}
+
+	return i.choose(ctx, node, servers, complete)
+}
+
+// choose returns the server of a Node from those that have its name, which are all of them if
+// complete is true.
+func (i *Inventory) choose(ctx context.Context, node Wanted, servers []*Server, complete bool) (*Server, error) {
 	project, err := i.api.Project(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("find server named %s: %w", name, err)
+		return nil, fmt.Errorf("find server named %s: %w", node.Name, err)
 	}
-	candidates := list.named[strings.ToLower(name)]
-	rows := make([]certainty.Row, len(candidates))
-	for k, server := range candidates {
+	rows := make([]certainty.Row, len(servers))
+	for k, server := range servers {
 		rows[k] = server.Row
 	}
-	found, err := certainty.Scope{Project: project}.ByName(name, rows, list.failed == nil && !list.nameless)
+	found, err := certainty.Scope{Project: project}.ByName(node.Name, rows, complete)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("find server named %s: %w", name, err)
+		return nil, fmt.Errorf("find server named %s: %w", node.Name, err)
 	case found < 0:
-		return nil, fmt.Errorf("find server named %s: %w", name, ErrAbsent)
+		return nil, fmt.Errorf("find server named %s: %w", node.Name, ErrAbsent)
 	}
 
-	return candidates[found], nil
+	return servers[found], nil
 }
