@@ -21,7 +21,7 @@ import (
 func production() tuning {
 	times := quick()
 	times.instances.Timeout = time.Minute
-	times.inventory = inventory.Config{Patience: time.Minute}
+	times.inventory = inventory.Config{ListWait: time.Minute}
 	times.client.LoginTimeout, times.client.RetryTime = time.Minute, time.Minute
 
 	return times

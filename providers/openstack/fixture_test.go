@@ -35,7 +35,7 @@ func quick() tuning {
 			LoginTimeout: time.Minute, RetryTime: time.Second,
 		},
 		inventory: inventory.Config{
-			MaxAge: 2 * time.Second, RetryAge: 200 * time.Millisecond, ReadAge: 200 * time.Millisecond, Patience: time.Minute,
+			MaxAge: 2 * time.Second, RetryAge: 200 * time.Millisecond, ReadAge: 200 * time.Millisecond, ListWait: time.Minute,
 		},
 	}
 }
@@ -43,7 +43,7 @@ func quick() tuning {
 // hasty is quick with timeouts by which an outage fits into seconds, for simulated time.
 func hasty() tuning {
 	times := quick()
-	times.instances.Timeout, times.inventory.Patience, times.client.LoginTimeout = 3*time.Second, time.Second, 2*time.Second
+	times.instances.Timeout, times.inventory.ListWait, times.client.LoginTimeout = 3*time.Second, time.Second, 2*time.Second
 
 	return times
 }

@@ -42,7 +42,7 @@ func TestServicesConformance(t *testing.T) {
 func patient() tuning {
 	times := quick()
 	times.instances.Timeout = servicesRequest + 5*time.Second
-	times.inventory.Patience = times.instances.Timeout
+	times.inventory.ListWait = times.instances.Timeout
 	times.inventory.RetryAge = 500 * time.Millisecond
 	times.client.LoginTimeout = servicesRequest
 

@@ -132,7 +132,7 @@ func (i *Inventory) other(ctx context.Context, not string) time.Time {
 	if i.now().Sub(latest) <= certainty.OtherAge {
 		return latest
 	}
-	others := append(before, unknown...)
+	others := slices.Concat(before, unknown)
 	for _, id := range others[:min(len(others), maxOthers)] {
 		if server, err := i.read(ctx, id, certainty.OtherAge); err == nil {
 			return server.At

@@ -11,7 +11,7 @@
 //   - However many callers there are, a list is read once while it counts: for
 //     [Config].MaxAge, or for twice the time that it took. It goes on when its callers
 //     have left, has no deadline over all its pages, and no caller waits for it longer than
-//     [Config].Patience. One that is late, or that failed, is replaced by requests for single
+//     [Config].ListWait. One that is late, or that failed, is replaced by requests for single
 //     servers. The same applies to the list of all ports.
 //   - What a list shows exists. What it lacks is not known to be missing: [Inventory.Confirm]
 //     reads that server alone.

@@ -16,9 +16,9 @@ import (
 // errLate means that a list is still being read.
 var errLate = apierr.Mark(apierr.ErrUnavailable, errors.New("the list is not complete yet"))
 
-// soon returns what is listed, or errLate if that takes longer than some patience.
-func soon[T any](ctx context.Context, from *cache.Value[T], patience time.Duration) (T, error) {
-	waiting, cancel := context.WithTimeout(ctx, patience)
+// soon returns what is listed, or errLate if that takes longer than a caller waits.
+func soon[T any](ctx context.Context, from *cache.Value[T], wait time.Duration) (T, error) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	list, err := from.Get(waiting)
 	if err != nil && waiting.Err() != nil && ctx.Err() == nil {

@@ -64,7 +64,7 @@ func (f *fixture) connect(t *testing.T, user string, cfg client.Config) {
 	api := f.NewClient(t, cfg, credential.Inline(f.Credentials(user), nil), o)
 	f.Inventory = inventory.New(
 		inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project},
-		inventory.Config{Clock: f.clock, Nodes: f.listNodes, Patience: openstacktest.Timeout},
+		inventory.Config{Clock: f.clock, Nodes: f.listNodes, ListWait: openstacktest.Timeout},
 	)
 	t.Cleanup(f.Inventory.Close)
 }

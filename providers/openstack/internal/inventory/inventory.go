@@ -26,7 +26,7 @@ const (
 	DefaultMaxAge   = 30 * time.Second
 	DefaultReadAge  = certainty.Pass / 2
 	DefaultRetryAge = 5 * time.Second
-	DefaultPatience = 5 * time.Second
+	DefaultListWait = 5 * time.Second
 )
 
 const (
@@ -48,8 +48,8 @@ type Config struct {
 	MaxAge, RetryAge time.Duration
 	// ReadAge is the age at which a server that was read alone is read again.
 	ReadAge time.Duration
-	// Patience is how long a caller waits for a list.
-	Patience time.Duration
+	// ListWait is how long a caller waits for a list.
+	ListWait time.Duration
 	// Nodes returns the IDs of the servers of all Nodes, and whether they are known.
 	// Default: they never are.
 	Nodes func() (ids []string, known bool)
@@ -63,7 +63,7 @@ func (c Config) withDefaults() Config {
 	c.MaxAge = cmp.Or(c.MaxAge, DefaultMaxAge)
 	c.ReadAge = cmp.Or(c.ReadAge, DefaultReadAge)
 	c.RetryAge = cmp.Or(c.RetryAge, DefaultRetryAge)
-	c.Patience = cmp.Or(c.Patience, DefaultPatience)
+	c.ListWait = cmp.Or(c.ListWait, DefaultListWait)
 	if c.Nodes == nil {
 		c.Nodes = func() ([]string, bool) { return nil, false }
 	}

@@ -75,7 +75,7 @@ func (l *serverList) add(scope certainty.Scope, server *client.Server) {
 
 // list returns the list, unless that takes too long.
 func (i *Inventory) list(ctx context.Context) (*serverList, error) {
-	return soon(ctx, i.lists, i.config.Patience)
+	return soon(ctx, i.lists, i.config.ListWait)
 }
 
 // listed returns the list if it is not too old, without a call.
