@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// maxSize bounds what is read as a cloud-config: a Kubernetes Secret or
-// ConfigMap cannot be larger.
+// maxSize bounds what is read of a file: a Kubernetes Secret or ConfigMap
+// cannot be larger.
 const maxSize = 1 << 20
 
 // Format is the language a cloud-config is written in.
@@ -100,15 +100,37 @@ func ReadFrom(r io.Reader) (*File, error) {
 	if named, ok := r.(interface{ Name() string }); ok {
 		path = named.Name()
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	data, err := readAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("read cloud-config %s: %w", path, err)
 	}
-	if len(data) > maxSize {
-		return nil, fmt.Errorf("read cloud-config %s: larger than %d bytes", path, maxSize)
-	}
 
 	return Parse(path, data)
+}
+
+// ReadFile is [os.ReadFile] for a file that a setting names, such as one with a
+// certificate: a larger one than a Secret can be is an error.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	data, err := readAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+
+	return data, nil
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("larger than %d bytes", maxSize)
+	}
+
+	return data, err
 }
 
 // Parse parses a cloud-config. A file that is neither YAML nor gcfg gets an

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -318,4 +319,22 @@ func TestAtAndSpell(t *testing.T) {
 func TestFormatString(t *testing.T) {
 	t.Parallel()
 	compare(t, "names", []string{"gcfg", "YAML"}, []string{config.INI.String(), config.YAML.String()})
+}
+
+// A file that never ends does not take all memory.
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := config.ReadFile(path); err != nil || string(data) != "text" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if _, err := config.ReadFile(path + ".missing"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that does not exist: %v", err)
+	}
+	if _, err := config.ReadFile("/dev/zero"); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+		t.Errorf("a file without an end: %v", err)
+	}
 }

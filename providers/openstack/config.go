@@ -33,6 +33,8 @@ type Config struct {
 	methodSet bool
 	// regional is OS_CCM_REGIONAL in the environment: provider IDs have the region.
 	regional bool
+	// waitLimit is how long the change of a load balancer is waited for, zero for the default.
+	waitLimit time.Duration
 	// login is what authenticates, taken from Global once all of it is known.
 	login client.Credentials
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/cloudsyaml"
 )
 
 // chooseCredentials converts [Global] to what a login sends, and reports what
@@ -72,9 +73,12 @@ func (r *resolver) chooseMethod() method {
 	case application:
 		return methodApplicationCredential
 	case g.ApplicationCredentialSecret != "":
-		r.errorf("application-credential-secret", "it needs application-credential-id or application-credential-name")
+		r.errorf("application-credential-secret", "it needs %s or %s", r.spelled("application-credential-id"), r.spelled("application-credential-name"))
 	case g.Username != "" || g.UserID != "":
 		r.errorf("password", "it is required, since a user is set")
+	case r.cloud != nil:
+		r.Problems.Errorf(config.Position{Path: r.cloud.At()}, "cloud %q: auth: there are no credentials: set %s and %s, %s and %s, or %s", r.cloud.Name,
+			cloudsyaml.Username, cloudsyaml.Password, cloudsyaml.ApplicationCredentialID, cloudsyaml.ApplicationCredentialSecret, cloudsyaml.Token)
 	default:
 		r.Problems.Errorf(r.At(config.Name{Section: "Global"}), "%s: there are no credentials: set a user and password, "+
 			"application-credential-id and application-credential-secret, or token", config.Name{Section: "Global"})
@@ -161,7 +165,7 @@ func (r *resolver) chooseUser(login *client.Credentials) {
 	}
 	switch {
 	case userID == "" && g.Username == "":
-		r.errorf("username", "it is required, or user-id")
+		r.errorf("username", "it is required, or %s", r.spelled("user-id"))
 	case userID != "" && g.Username != "":
 		r.errorf(key, "it is set together with %s: keep one of them", r.spelled("username"))
 	case userID != "":
@@ -191,15 +195,15 @@ func (r *resolver) chooseScope(login *client.Credentials) {
 		login.ProjectName = g.TenantName
 		login.ProjectDomainID, login.ProjectDomainName = r.domain("tenant-name", "tenant-domain", g.TenantDomainID, g.TenantDomainName)
 	case g.Token != "":
-		r.errorf("token", "it needs tenant-id or tenant-name")
+		r.errorf("token", "it needs %s or %s", r.spelled("tenant-id"), r.spelled("tenant-name"))
 	case g.DomainID != "" || g.DomainName != "":
 		key := "domain-id"
 		if g.DomainID == "" {
 			key = "domain-name"
 		}
-		r.errorf(key, "it is set without tenant-id or tenant-name: logged in to a domain, no project could be used")
+		r.errorf(key, "it is set without %s or %s: logged in to a domain, no project could be used", r.spelled("tenant-id"), r.spelled("tenant-name"))
 	default:
-		r.warnf("tenant-id", "it is not set and tenant-name is not either: the default project of the user is used, if it has one")
+		r.warnf("tenant-id", "it is not set and %s is not either: the default project of the user is used, if it has one", r.spelled("tenant-name"))
 	}
 }
 
@@ -235,7 +239,8 @@ func (r *resolver) domain(needs, prefix, id, name string) (domainID, domainName 
 	case g.DomainName != "":
 		return "", g.DomainName
 	default:
-		r.errorf(needs, "it needs a domain: set %s-name, %s-id, domain-name or domain-id", prefix, prefix)
+		r.errorf(needs, "it needs a domain: set %s, %s, %s or %s",
+			r.spelled(prefix+"-name"), r.spelled(prefix+"-id"), r.spelled("domain-name"), r.spelled("domain-id"))
 
 		return "", ""
 	}

@@ -69,6 +69,10 @@ func (r *resolver) applyClouds() bool {
 	if first := places.File; first != "" && cloud.Path != first {
 		r.warnOtherFile(first, cloud.Path)
 	}
+	r.cloud = cloud
+	for _, unknown := range cloud.Unknown {
+		r.Problems.Warnf(config.Position{Path: unknown.At()}, "cloud %q: %s is unknown and has no effect", cloud.Name, unknown.Text.Reveal())
+	}
 	if !r.checkAuthType(cloud) {
 		return false
 	}
@@ -102,7 +106,7 @@ func (r *resolver) take(cloud *cloudsyaml.Cloud) {
 	}
 	if g.TLSInsecure == "" && cloud.Insecure() {
 		r.set("tls-insecure", "true", cloud.Values[cloudsyaml.Verify].At())
-		r.warnf("tls-insecure", "verify is false: the certificates of servers are not verified")
+		r.warnf("tls-insecure", "it is false: the certificates of servers are not verified")
 	}
 	r.takeDefaultDomain(cloud)
 }
@@ -126,12 +130,35 @@ func (r *resolver) takeDefaultDomain(cloud *cloudsyaml.Cloud) {
 // set sets a key of [Global] to the value at a place of clouds.yaml.
 func (r *resolver) set(key, text, at string) {
 	name := globalName(key)
-	if err := config.Set(r.config, name, text); err != nil {
-		r.Problems.Errorf(config.Position{Path: at}, "%s: %v", name, err)
-
-		return
-	}
 	r.Origins[name] = at
+	if err := config.Set(r.config, name, text); err != nil {
+		r.errorf(key, "%v", err)
+	}
+}
+
+// inCloud returns where the cloud of clouds.yaml has the value of a key of [Global], and its name
+// there. For a value that is missing it is the cloud itself. The name is empty for a value that the
+// cloud-config has.
+func (r *resolver) inCloud(key string) (at, name string) {
+	if r.cloud == nil {
+		return "", ""
+	}
+	at = r.placeInClouds(key)
+	known := append(cloudKeys(), cloudKey{from: cloudsyaml.Verify, name: "tls-insecure", value: func(g *Global) string { return g.TLSInsecure }})
+	for _, k := range known {
+		switch {
+		case k.name != key:
+		case at != "" && r.cloud.Values[k.from].At() == at:
+			return at, string(k.from)
+		case at == "" && k.value(&r.config.Global) == "":
+			return r.cloud.At(), string(k.from)
+		}
+	}
+	if at != "" {
+		return at, string(cloudsyaml.DefaultDomain) // the only one that sets several keys
+	}
+
+	return "", ""
 }
 
 // authMethods are the values of auth_type that this provider can log in with, and the
@@ -153,7 +180,7 @@ func (r *resolver) checkAuthType(cloud *cloudsyaml.Cloud) bool {
 		return true
 	}
 	r.Problems.Errorf(config.Position{Path: cloud.Values[cloudsyaml.AuthType].At()},
-		"auth_type %q is not supported: it must be password, v3password, token, v3token or v3applicationcredential", kind)
+		"cloud %q: auth_type %q is not supported: it must be password, v3password, token, v3token or v3applicationcredential", cloud.Name, kind)
 
 	return false
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
@@ -117,27 +118,27 @@ func TestClouds(t *testing.T) {
 		},
 		"unknown auth_type": {
 			reason: "a clear error, not a missing password", text: use, files: cloudsFile("username: u\n", "auth_type: v3oidcpassword\n"),
-			problems: []string{`error: /etc/openstack/clouds.yaml:6: auth_type "v3oidcpassword" is not supported: it must be password, v3password, token, v3token or v3applicationcredential`},
+			problems: []string{`error: /etc/openstack/clouds.yaml:6: cloud "a": auth_type "v3oidcpassword" is not supported: it must be password, v3password, token, v3token or v3applicationcredential`},
 		},
 		"two methods": {
 			reason: "the password is used, and the warning has the place of the other one", text: use + "password = mine\n",
 			files:    cloudsFile("user_id: u\napplication_credential_id: a\napplication_credential_secret: s\n", ""),
 			want:     client.Credentials{UserID: "u", Password: "mine"},
-			problems: []string{"warning: 1:1: [Global] application-credential-id: is ignored: password is set. " + defaultProject + " (set in /etc/openstack/clouds.yaml:6)"},
+			problems: []string{`warning: /etc/openstack/clouds.yaml:6: cloud "a": auth.application_credential_id: is ignored: password is set. ` + defaultProject},
 		},
 		"two methods without a project": {
 			reason: "the error has both places", text: use + "token = mine\n", files: cloudsFile("application_credential_id: a\napplication_credential_secret: s\n", ""),
-			problems: []string{"error: 3:1: [Global] token: it is set together with application-credential-id (set in /etc/openstack/clouds.yaml:5): keep one of them"},
+			problems: []string{"error: 3:1: [Global] token: it is set together with auth.application_credential_id (set in /etc/openstack/clouds.yaml:5): keep one of them"},
 		},
 		"user of both": {
 			reason: "the error has both places", text: use + "username = mine\n", files: cloudsFile("user_id: u\npassword: p\nproject_id: i\n", ""),
 			want:     client.Credentials{Password: "p", ProjectID: "i"},
-			problems: []string{"error: 1:1: [Global] user-id: it is set together with username: keep one of them (set in /etc/openstack/clouds.yaml:5)"},
+			problems: []string{`error: /etc/openstack/clouds.yaml:5: cloud "a": auth.user_id: it is set together with username: keep one of them`},
 		},
 		"project of both": {
 			reason: "the ID is used: a warning, since it is not in the cloud-config", text: use + "tenant-name = mine\n", files: cloudsFile(user+"project_id: i\n", ""),
 			want:     client.Credentials{Username: "u", Password: "p", UserDomainName: "d", ProjectID: "i"},
-			problems: []string{"warning: 3:1: [Global] tenant-name: is ignored: tenant-id (set in /etc/openstack/clouds.yaml:9) is set"},
+			problems: []string{"warning: 3:1: [Global] tenant-name: is ignored: auth.project_id (set in /etc/openstack/clouds.yaml:9) is set"},
 		},
 		"project by ID and name": {
 			reason: "as clouds.yaml of the dashboard has it: nothing to warn of", text: use, files: cloudsFile(user+"project_id: i\n", ""),
@@ -157,12 +158,31 @@ func TestClouds(t *testing.T) {
 			reason: "the next place is used", text: use, files: cloudsFile(user, ""), variables: map[string]string{"OS_CLIENT_CONFIG_FILE": "/my/clouds.yaml"}, want: want,
 			problems: []string{"warning: environment OS_CLIENT_CONFIG_FILE: /my/clouds.yaml does not exist or does not have the cloud: the one of /etc/openstack/clouds.yaml is used"},
 		},
+		"no password": {
+			reason: "the error has the file, the cloud and the name there", text: use, files: cloudsFile("username: u\n", ""),
+			problems: []string{`error: /etc/openstack/clouds.yaml:3: cloud "a": auth.password: it is required, since a user is set`},
+		},
+		"no domain": {
+			reason: "all names are those of clouds.yaml", text: use, files: cloudsFile("username: u\npassword: p\nproject_id: i\n", ""),
+			want: client.Credentials{Username: "u", Password: "p", ProjectID: "i"},
+			problems: []string{`error: /etc/openstack/clouds.yaml:5: cloud "a": auth.username: it needs a domain: ` +
+				"set auth.user_domain_name, auth.user_domain_id, auth.domain_name or auth.domain_id"},
+		},
+		"no credentials": {
+			reason: "the error has the file and the cloud", text: use, files: cloudsFile("", ""),
+			problems: []string{`error: /etc/openstack/clouds.yaml:3: cloud "a": auth: there are no credentials: set auth.username and auth.password, ` +
+				"auth.application_credential_id and auth.application_credential_secret, or auth.token"},
+		},
+		"unknown key": {
+			reason: "a misspelled name is reported", text: use, files: cloudsFile(user+"tennant_name: t\n", ""), want: want,
+			problems: []string{`warning: /etc/openstack/clouds.yaml:9: cloud "a": auth.tennant_name is unknown and has no effect`},
+		},
 		"control character": {
 			reason: "no value of a key", text: use, files: cloudsFile("username: \"u\\a\"\npassword: p\ndomain_name: d\nproject_id: i\n", ""),
 			want: client.Credentials{Password: "p", ProjectID: "i"},
 			problems: []string{
-				"error: /etc/openstack/clouds.yaml:5: [Global] username: must not contain the control character U+0007",
-				"error: 1:1: [Global] username: it is required, or user-id",
+				`error: /etc/openstack/clouds.yaml:5: cloud "a": auth.username: must not contain the control character U+0007`,
+				`error: /etc/openstack/clouds.yaml:5: cloud "a": auth.username: it is required, or auth.user_id`,
 			},
 		},
 	}
@@ -197,7 +217,7 @@ func TestCloudsSettings(t *testing.T) {
 		"interface":                {reason: "the kind of endpoints", beside: "interface: internal\n", want: client.Config{EndpointType: "internal"}},
 		"endpoint_type":            {reason: "takes precedence over interface", beside: "interface: internal\nendpoint_type: adminURL\n", want: client.Config{EndpointType: "admin"}},
 		"own endpoint type":        {reason: "wins", text: "os-endpoint-type = public\n", beside: "endpoint_type: internal\n", want: client.Config{EndpointType: "public"}},
-		"verify":                   {reason: "false accepts every certificate", beside: "verify: false\n", want: client.Config{TLS: client.TLS{Insecure: true}}, shown: map[string]string{"tls-insecure": site + ":7"}, warnings: []string{"warning: 1:1: [Global] tls-insecure: verify is false: the certificates of servers are not verified (set in " + site + ":7)"}},
+		"verify":                   {reason: "false accepts every certificate", beside: "verify: false\n", want: client.Config{TLS: client.TLS{Insecure: true}}, shown: map[string]string{"tls-insecure": site + ":7"}, warnings: []string{"warning: " + site + `:7: cloud "a": verify: it is false: the certificates of servers are not verified`}},
 		"verify that is true":      {reason: "is the default", beside: "verify: yes\n"},
 		"own tls-insecure":         {reason: "wins", text: "tls-insecure = false\n", beside: "verify: false\n"},
 		"certificates":             {reason: "of the cloud", beside: "cacert: /ca\ncert: /cert\nkey: /key\n", want: client.Config{TLS: client.TLS{CAFile: "/ca", CertFile: "/cert", KeyFile: "/key"}}},
@@ -235,9 +255,9 @@ func TestCloudsBadValues(t *testing.T) {
 	t.Parallel()
 	const token = "token: t\nproject_id: i\n"
 	cases := map[string]struct{ beside, want string }{
-		"interface": {"interface: private\n", `error: /etc/openstack/clouds.yaml:7: [Global] os-endpoint-type: "private" is not public, internal or admin`},
-		"cacert":    {"cacert: /missing\n", "error: 1:1: [Global] ca-file: read /missing: file does not exist (set in /etc/openstack/clouds.yaml:7)"},
-		"verify":    {"verify: maybe\n", "error: 2:1: [Global] use-clouds: /etc/openstack/clouds.yaml:7: verify must be true or false"},
+		"interface": {"interface: private\n", `error: /etc/openstack/clouds.yaml:7: cloud "a": interface: "private" is not public, internal or admin`},
+		"cacert":    {"cacert: /missing\n", `error: /etc/openstack/clouds.yaml:7: cloud "a": cacert: read /missing: file does not exist`},
+		"verify":    {"verify: maybe\n", `error: 2:1: [Global] use-clouds: /etc/openstack/clouds.yaml:7: cloud "a": verify must be true or false`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -283,6 +303,31 @@ func TestCloudsSecrets(t *testing.T) {
 		shown := fmt.Sprintf("%v %v %+v %#v", describe(problems), explainIn(file, env), cfg.login, cfg.Global)
 		if strings.Contains(shown, secret) {
 			t.Errorf("the secret is shown: %s", shown)
+		}
+	}
+}
+
+// TestEndlessFiles (OS-AUTH-7): files that settings name are read up to 1 MiB.
+func TestEndlessFiles(t *testing.T) {
+	t.Parallel()
+	const endless = "/dev/zero"
+	for name, text := range map[string]string{
+		"clouds.yaml": "[Global]\nuse-clouds = true\nclouds-file = " + endless + "\n",
+		"ca-file":     loginText + "ca-file = " + endless + "\n",
+		"cert-file":   loginText + "cert-file = " + endless + "\nkey-file = " + endless + "\n",
+	} {
+		if err := decodeProblems(parse(t, text)).Err(); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	source := credential.NewFiles([]string{endless}, func(map[string][]byte) (map[string]client.Credentials, error) { return nil, nil })
+	if _, err := source.Lookup(t.Context(), client.CredentialsName); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+		t.Errorf("credentials: %v", err)
+	}
+	for _, settings := range []client.TLS{{CAFile: endless}, {CertFile: endless, KeyFile: endless}} {
+		if _, err := client.New(client.Config{AuthURL: "https://keystone.example.com/v3", TLS: settings}, source, client.Options{}); err == nil ||
+			!strings.Contains(err.Error(), "larger than 1048576 bytes") {
+			t.Errorf("%+v: %v", settings, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/cloudsyaml"
 )
 
 // textNoConfig is a text of the existing controller manager that users search for.
@@ -49,6 +50,8 @@ type resolver struct {
 	*config.Resolver
 	env    environment
 	config *Config
+	// cloud is that of clouds.yaml, nil if none is used.
+	cloud *cloudsyaml.Cloud
 }
 
 func resolve(file *config.File, env environment) *resolver {
@@ -100,36 +103,39 @@ func (r *resolver) note(message string) {
 	r.Problems = append(r.Problems, config.Problem{Severity: config.Note, Message: message})
 }
 
-// errorf reports an invalid value of a key in [Global], at its place in clouds.yaml if
-// it comes from there.
+// errorf reports an invalid or missing value of a key in [Global]. It is reported where clouds.yaml
+// has it, or would have it if the cloud-config has not.
 func (r *resolver) errorf(key, format string, args ...any) {
-	r.Errorf(globalName(key), "%s", r.from(key, format, args))
+	if at, name := r.inCloud(key); name != "" {
+		r.Problems.Errorf(config.Position{Path: at}, "cloud %q: %s: %s", r.cloud.Name, name, fmt.Sprintf(format, args...))
+
+		return
+	}
+	r.Errorf(globalName(key), format, args...)
 }
 
-// warnf reports a questionable value of a key in [Global].
+// warnf reports a questionable value of a key in [Global], in the same way.
 func (r *resolver) warnf(key, format string, args ...any) {
-	r.Warnf(globalName(key), "%s", r.from(key, format, args))
-}
+	if at, name := r.inCloud(key); name != "" {
+		r.Problems.Warnf(config.Position{Path: at}, "cloud %q: %s: %s", r.cloud.Name, name, fmt.Sprintf(format, args...))
 
-// from formats a problem with a key in [Global], with its place in clouds.yaml if its
-// value comes from there.
-func (r *resolver) from(key, format string, args []any) string {
-	text := fmt.Sprintf(format, args...)
-	if at := r.placeInClouds(key); at != "" {
-		text += " (set in " + at + ")"
+		return
 	}
-
-	return text
+	r.Warnf(globalName(key), format, args...)
 }
 
-// spelled writes a key of [Global], with its place in clouds.yaml if its value comes
-// from there.
+// spelled writes a key of [Global]: as it is in clouds.yaml, with its place, if its value comes
+// from there or would.
 func (r *resolver) spelled(key string) string {
-	if at := r.placeInClouds(key); at != "" {
-		return fmt.Sprintf("%s (set in %s)", key, at)
+	at, name := r.inCloud(key)
+	switch {
+	case name == "":
+		return key
+	case r.placeInClouds(key) == "":
+		return name
 	}
 
-	return key
+	return fmt.Sprintf("%s (set in %s)", name, at)
 }
 
 // placeInClouds is empty if the value of a key is not from clouds.yaml.

@@ -2,12 +2,17 @@ package openstack
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/cloudsyaml"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 )
 
 // Environment variables.
@@ -37,7 +42,7 @@ func processEnvironment() environment {
 	workingDirectory, _ := os.Getwd()
 	home, _ := os.UserHomeDir()
 
-	return environment{variables: variables, workingDirectory: workingDirectory, home: home, readFile: os.ReadFile}
+	return environment{variables: variables, workingDirectory: workingDirectory, home: home, readFile: config.ReadFile}
 }
 
 // places is where clouds.yaml is looked for.
@@ -57,10 +62,30 @@ func (r *resolver) applyEnvironment() {
 	default:
 		r.Problems.Warnf(config.Position{}, "environment %s is %q, which has no effect: only true has one", variableRegional, value)
 	}
-	if r.env.variables[variableWaitSteps] != "" {
-		r.note("environment " + variableWaitSteps + " has no effect: a load balancer that is being changed holds no worker for long")
-	}
+	r.applyWaitSteps()
 }
+
+// applyWaitSteps reads how long changes of load balancers are waited for. The upstream controller
+// looks so many times, the first time after a second, and each further time after 1.2 times as
+// long as before.
+func (r *resolver) applyWaitSteps() {
+	value := r.env.variables[variableWaitSteps]
+	if value == "" {
+		return
+	}
+	steps, err := strconv.Atoi(value)
+	if err != nil || steps < 1 {
+		r.Problems.Warnf(config.Position{}, "environment %s is %q, which has no effect: it must be a number above zero", variableWaitSteps, value)
+
+		return
+	}
+	seconds := (math.Pow(waitFactor, float64(steps)) - 1) / (waitFactor - 1)
+	r.config.waitLimit = time.Duration(min(seconds, pending.DefaultLimit.Seconds()) * float64(time.Second)).Round(time.Second)
+	r.note(fmt.Sprintf("environment %s is %d: a load balancer that is being changed is awaited for at most %s", variableWaitSteps, steps, r.config.waitLimit))
+}
+
+// waitFactor is by how much the time between two looks of the upstream controller grows.
+const waitFactor = 1.2
 
 // environmentReference lists the variables.
 func environmentReference() []provider.Variable {
@@ -70,7 +95,7 @@ func environmentReference() []provider.Variable {
 		{Name: variableRegional, Help: "If it is exactly true, the provider IDs of Nodes have the region: openstack://<region>/<ID>."},
 		{
 			Name: variableWaitSteps,
-			Help: "Has no effect, other than in the upstream controller: a load balancer that is being changed is waited for for at most 20 seconds, and its Service is synced again later.",
+			Help: "How many looks of the upstream controller a load balancer that is being changed is awaited for: the first one is after a second, and each further one after 1.2 times as long. The default is also the most: five minutes. Then the Service is synced again later.",
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
@@ -160,7 +161,7 @@ func readDirectory(path string) (map[string][]byte, error) {
 		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if content, err := os.ReadFile(file); err == nil {
+		if content, err := config.ReadFile(file); err == nil {
 			data[entry.Name()] = content
 		}
 	}
@@ -171,7 +172,7 @@ func readDirectory(path string) (map[string][]byte, error) {
 func readFiles(paths []string) (map[string][]byte, error) {
 	data := make(map[string][]byte, len(paths))
 	for _, path := range paths {
-		content, err := os.ReadFile(path)
+		content, err := config.ReadFile(path)
 		switch {
 		case err == nil:
 			data[path] = content

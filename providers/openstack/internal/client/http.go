@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
 const (
@@ -22,8 +23,8 @@ const (
 )
 
 // newTransport returns the connections of a client. It speaks HTTP/1.1.
-func newTransport(config TLS, o Options) (*http.Transport, error) {
-	secured, err := config.build()
+func newTransport(t TLS, o Options) (*http.Transport, error) {
+	secured, err := t.build()
 	if err != nil {
 		return nil, err
 	}
@@ -51,37 +52,47 @@ func newTransport(config TLS, o Options) (*http.Transport, error) {
 
 // build reads the files. A client certificate is read again for each connection.
 func (t TLS) build() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure} //nolint:gosec // set by the user
+	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure} //nolint:gosec // set by the user
 	roots := []byte(t.CAPEM)
 	if t.CAFile != "" {
 		var err error
-		if roots, err = os.ReadFile(t.CAFile); err != nil {
+		if roots, err = config.ReadFile(t.CAFile); err != nil {
 			return nil, fmt.Errorf("read CA file: %w", err)
 		}
 	}
 	if len(roots) > 0 {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(roots) {
+		settings.RootCAs = x509.NewCertPool()
+		if !settings.RootCAs.AppendCertsFromPEM(roots) {
 			return nil, fmt.Errorf("parse %s: no certificate in PEM", cmp.Or(t.CAFile, "inline CA"))
 		}
 	}
 	if t.CertFile == "" || t.KeyFile == "" {
-		return config, nil
+		return settings, nil
 	}
-	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("load client certificate: %w", err)
-		}
-
-		return &pair, nil
-	}
-	if _, err := load(nil); err != nil {
+	if _, err := t.keyPair(nil); err != nil {
 		return nil, err
 	}
-	config.GetClientCertificate = load
+	settings.GetClientCertificate = t.keyPair
 
-	return config, nil
+	return settings, nil
+}
+
+// keyPair reads the client certificate and its key.
+func (t TLS) keyPair(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	certificate, err := config.ReadFile(t.CertFile)
+	if err != nil {
+		return nil, fmt.Errorf("load client certificate: %w", err)
+	}
+	key, err := config.ReadFile(t.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("load key of client certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("load client certificate: %w", err)
+	}
+
+	return &pair, nil
 }
 
 // maxRedirects is how many redirects are followed.

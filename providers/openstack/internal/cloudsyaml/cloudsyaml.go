@@ -7,7 +7,7 @@
 //     variable of the environment has an influence.
 //   - The file clouds-public.yaml has the lowest precedence, secure.yaml the highest.
 //     An empty value counts as not set.
-//   - Keys that are not in [Key] are ignored, whatever their values are.
+//   - Keys that are not in [Key] are ignored, whatever their values are. Those of auth are listed.
 //   - No error contains a value.
 //
 // The format is described in the user guide of openstacksdk,
@@ -92,9 +92,16 @@ type Cloud struct {
 	// Path is the file that has the cloud. It is secure.yaml only if clouds.yaml does
 	// not have it.
 	Path string
+	// Line is where the cloud is in that file.
+	Line int
 	// Values has the values that are not empty.
 	Values map[Key]Value
+	// Unknown are the names of the keys of auth that are not read, with their places.
+	Unknown []Value
 }
+
+// At formats the place of the cloud as file:line.
+func (c *Cloud) At() string { return fmt.Sprintf("%s:%d", c.Path, c.Line) }
 
 // Text returns the value of a key, empty if there is none.
 func (c *Cloud) Text(key Key) string { return c.Values[key].Text.Reveal() }
@@ -165,12 +172,15 @@ func (c *Cloud) merge(d *document, name string) error {
 	if d == nil || d.entries[name] == nil {
 		return nil
 	}
-	values, err := d.values(d.entries[name])
+	values, unknown, err := d.values(name, d.entries[name])
 	if err != nil {
 		return err
 	}
-	c.Path = cmp.Or(c.Path, d.path)
+	if c.Path == "" {
+		c.Path, c.Line = d.path, d.entries[name].Line
+	}
 	maps.Copy(c.Values, values)
+	c.Unknown = append(c.Unknown, unknown...)
 
 	return nil
 }
@@ -194,12 +204,12 @@ func (c *Cloud) addProfile(places Places, read Reader) error {
 	case public.entries[name] == nil:
 		return fmt.Errorf("%s: %s has no profile %q", value.At(), public.path, name)
 	}
-	values, err := public.values(public.entries[name])
+	values, unknown, err := public.values(name, public.entries[name])
 	if err != nil {
 		return err
 	}
 	maps.Copy(values, c.Values)
-	c.Values = values
+	c.Values, c.Unknown = values, append(c.Unknown, unknown...)
 
 	return nil
 }
@@ -208,7 +218,7 @@ func (c *Cloud) addProfile(places Places, read Reader) error {
 func (c *Cloud) check() error {
 	if verify, ok := c.Values[Verify]; ok {
 		if _, err := parseBool(verify.Text.Reveal()); err != nil {
-			return fmt.Errorf("%s: %s %w", verify.At(), Verify, err)
+			return fmt.Errorf("%s: cloud %q: %s %w", verify.At(), c.Name, Verify, err)
 		}
 	}
 

@@ -246,16 +246,16 @@ func TestLoad(t *testing.T) {
 		"empty file":        {"is an error", "", map[string]string{clouds: "# nothing\n"}, nil, nil, clouds + ": it has no cloud"},
 		"no mapping":        {"is an error", "", map[string]string{clouds: "clouds: [a]"}, nil, nil, clouds + ":1: clouds must be a mapping"},
 		"text":              {"is an error", "", map[string]string{clouds: "password"}, nil, nil, clouds + ":1: the file must be a mapping"},
-		"cloud of text":     {"is an error", "", map[string]string{clouds: "clouds:\n  a: password\n"}, nil, nil, clouds + ":2: a cloud must be a mapping"},
-		"auth of text":      {"is an error", "", map[string]string{clouds: "clouds:\n  a:\n    auth: password\n"}, nil, nil, clouds + ":3: auth must be a mapping"},
-		"list":              {"is no text", "", map[string]string{clouds: "clouds:\n  a:\n    auth:\n      password: [hunter2]\n"}, nil, nil, clouds + ":4: auth.password must be text"},
-		"binary":            {"is no text", "", map[string]string{clouds: "clouds: {a: {auth: {password: !!binary aHVudGVyMg==}}}"}, nil, nil, clouds + ":1: auth.password must be text"},
+		"cloud of text":     {"is an error", "", map[string]string{clouds: "clouds:\n  a: password\n"}, nil, nil, clouds + `:2: cloud "a" must be a mapping`},
+		"auth of text":      {"is an error", "", map[string]string{clouds: "clouds:\n  a:\n    auth: password\n"}, nil, nil, clouds + `:3: cloud "a": auth must be a mapping`},
+		"list":              {"is no text", "", map[string]string{clouds: "clouds:\n  a:\n    auth:\n      password: [hunter2]\n"}, nil, nil, clouds + `:4: cloud "a": auth.password must be text`},
+		"binary":            {"is no text", "", map[string]string{clouds: "clouds: {a: {auth: {password: !!binary aHVudGVyMg==}}}"}, nil, nil, clouds + `:1: cloud "a": auth.password must be text`},
 		"not YAML":          {"the error has the line, not the text", "", map[string]string{clouds: "clouds:\n  a: 'hunter2\n"}, nil, nil, clouds + ":2: found unexpected end of stream"},
 		"twice":             {"is an error", "", map[string]string{clouds: "clouds:\n  a: {auth: {password: x, password: y}}\n"}, nil, nil, clouds + ":2: mapping key (text) already defined at line 2"},
-		"bad public":        {"is an error", "", map[string]string{clouds: "clouds: {a: {profile: p}}", public: "public-clouds: {p: {auth: 1}}"}, nil, nil, public + ":1: auth must be a mapping"},
+		"bad public":        {"is an error", "", map[string]string{clouds: "clouds: {a: {profile: p}}", public: "public-clouds: {p: {auth: 1}}"}, nil, nil, public + `:1: cloud "p": auth must be a mapping`},
 		"bad public file":   {"is an error", "", map[string]string{clouds: "clouds: {a: {profile: p}}", public: "{"}, nil, nil, public + ":1: did not find expected node content"},
-		"bad secure":        {"is an error", "a", map[string]string{clouds: one("a", "r"), secure: "clouds: {a: 1}"}, nil, nil, secure + ":1: a cloud must be a mapping"},
-		"verify of text":    {"is an error", "a", map[string]string{clouds: "clouds: {a: {verify: /etc/ca.pem}}"}, nil, nil, clouds + ":1: verify must be true or false"},
+		"bad secure":        {"is an error", "a", map[string]string{clouds: one("a", "r"), secure: "clouds: {a: 1}"}, nil, nil, secure + `:1: cloud "a" must be a mapping`},
+		"verify of text":    {"is an error", "a", map[string]string{clouds: "clouds: {a: {verify: /etc/ca.pem}}"}, nil, nil, clouds + `:1: cloud "a": verify must be true or false`},
 		"public of a cloud": {"is not used without a profile", "", map[string]string{clouds: "clouds: {a: {region_name: r}}", public: "{"}, map[cloudsyaml.Key]string{cloudsyaml.RegionName: "r"}, nil, ""},
 	}
 	for name, tc := range cases {
@@ -283,6 +283,26 @@ func TestLoad(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUnknown (OS-AUTH-7): keys of auth that are not read are listed, with their places.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	cloud, err := cloudsyaml.Load(cloudsyaml.Places{WorkingDirectory: "/srv"}, "", files(map[string]string{
+		"/srv/clouds.yaml": "clouds:\n  a:\n    profile: p\n    rating: 5\n    auth:\n      username: u\n      pasword: hunter2\n      auth_uri: x\n",
+		"/srv/secure.yaml": "clouds: {a: {auth: {token: t, secret: x}}}", "/srv/clouds-public.yaml": "public-clouds: {p: {auth: {site: x}}}",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, unknown := range cloud.Unknown {
+		got = append(got, unknown.Text.Reveal()+" "+unknown.At())
+	}
+	want := []string{"auth.auth_uri /srv/clouds.yaml:8", "auth.pasword /srv/clouds.yaml:7", "auth.secret /srv/secure.yaml:1", "auth.site /srv/clouds-public.yaml:1"}
+	if diff := cmp.Diff(want, got); diff != "" || cloud.At() != "/srv/clouds.yaml:3" {
+		t.Errorf("unknown keys of the cloud at %s: %s", cloud.At(), diff)
 	}
 }
 

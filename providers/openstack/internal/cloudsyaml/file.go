@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -123,16 +124,16 @@ func parse(path, name string, data []byte) (*document, error) {
 	return d, err
 }
 
-// values returns what the entry of a cloud has for each key.
-func (d *document) values(entry *yaml.Node) (map[Key]Value, error) {
-	top, err := d.mapping("a cloud", entry)
+// values returns what the entry of a cloud has for each key, and the names of unknown keys of auth.
+func (d *document) values(cloud string, entry *yaml.Node) (map[Key]Value, []Value, error) {
+	top, err := d.mapping(fmt.Sprintf("cloud %q", cloud), entry)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var auth map[string]*yaml.Node
 	if top["auth"] != nil {
-		if auth, err = d.mapping("auth", top["auth"]); err != nil {
-			return nil, err
+		if auth, err = d.mapping(fmt.Sprintf("cloud %q: auth", cloud), top["auth"]); err != nil {
+			return nil, nil, err
 		}
 	}
 	values := map[Key]Value{}
@@ -140,19 +141,24 @@ func (d *document) values(entry *yaml.Node) (map[Key]Value, error) {
 		node := top[string(key)]
 		if inner, ok := strings.CutPrefix(string(key), "auth."); ok {
 			node = auth[inner]
+			delete(auth, inner)
 		}
 		if node == nil || isNull(node) {
 			continue
 		}
 		if node.Kind != yaml.ScalarNode || node.Tag == "!!binary" {
-			return nil, fmt.Errorf("%s:%d: %s must be text", d.path, node.Line, key)
+			return nil, nil, fmt.Errorf("%s:%d: cloud %q: %s must be text", d.path, node.Line, cloud, key)
 		}
 		if node.Value != "" {
 			values[key] = Value{Text: config.Secret(node.Value), Path: d.path, Line: node.Line}
 		}
 	}
+	var unknown []Value
+	for _, name := range slices.Sorted(maps.Keys(auth)) {
+		unknown = append(unknown, Value{Text: config.Secret("auth." + name), Path: d.path, Line: auth[name].Line})
+	}
 
-	return values, nil
+	return values, unknown, nil
 }
 
 // mapping returns the values of a mapping by key, aliases resolved and merge keys (<<)
