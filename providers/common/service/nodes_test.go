@@ -50,7 +50,7 @@ func TestSkippedNodes(t *testing.T) {
 		t.Errorf("without Nodes: got %v", got)
 	}
 	names := []string{"h", "g", "f", "e", "d", "c", "b", "a"}
-	want := []Warning{{NodeSkipped, "Nodes get nothing from the load balancer, because they are off: a, b, c, d, e and 3 more"}}
+	want := []Warning{{Reason: NodeSkipped, Message: "Nodes get nothing from the load balancer, because they are off: a, b, c, d, e and 3 more"}}
 	if diff := cmp.Diff(want, SkippedNodes(names, "they are off")); diff != "" || names[0] != "h" {
 		t.Errorf("an Event names a few Nodes, and does not sort the list of the caller: %s", diff)
 	}

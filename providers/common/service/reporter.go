@@ -78,7 +78,7 @@ func (r *Reporter) report(service *v1.Service, warnings []Warning, keep bool) {
 		}
 		now = append(now, warning)
 		if !slices.Contains(before, warning) {
-			r.recorder.Event(service, v1.EventTypeWarning, string(warning.Reason), warning.Message)
+			r.recorder.Event(service, warning.eventType(), string(warning.Reason), warning.Message)
 		}
 	}
 	if len(now) == 0 {
@@ -87,6 +87,14 @@ func (r *Reporter) report(service *v1.Service, warnings []Warning, keep bool) {
 		return
 	}
 	r.reported.Add(key, now)
+}
+
+func (w Warning) eventType() string {
+	if w.Normal {
+		return v1.EventTypeNormal
+	}
+
+	return v1.EventTypeWarning
 }
 
 // shorten cuts a text to the limit of an Event, between two characters.

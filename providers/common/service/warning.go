@@ -10,6 +10,8 @@ type Reason string
 type Warning struct {
 	Reason  Reason
 	Message string
+	// Normal means that the user has what was asked for, and should know something about it.
+	Normal bool
 }
 
 // Warn returns a Warning.

@@ -82,6 +82,7 @@ func (p *parser) readPlace() {
 	r.Internal = p.boolean(AnnotationInternal, false) || p.settings.InternalOnly
 	if families := p.svc.Spec.IPFamilies; len(families) > 0 {
 		r.Family = familyOf(families[0])
+		p.warnFamilies(families)
 	}
 	if name := AnnotationClass.Value(p.svc); name != "" {
 		class, ok := p.settings.Classes[name]
@@ -90,6 +91,21 @@ func (p *parser) readPlace() {
 		}
 		p.class = class
 	}
+}
+
+// warnFamilies reports that only the first family is served. Only a Service that requires two lacks
+// one.
+func (p *parser) warnFamilies(families []v1.IPFamily) {
+	if len(families) < 2 {
+		return
+	}
+	text := fmt.Sprintf("The load balancer serves %s only: %s of spec.ipFamilies is not served", families[0], families[1])
+	if policy := p.svc.Spec.IPFamilyPolicy; policy != nil && *policy == v1.IPFamilyPolicyRequireDualStack {
+		p.warn(FamilyIgnored, "%s, although spec.ipFamilyPolicy is %s", text, *policy)
+
+		return
+	}
+	p.warnings = append(p.warnings, service.Warning{Reason: FamilyIgnored, Message: text, Normal: true})
 }
 
 // familyOf returns the family of a Service, empty for one that is not known.

@@ -35,6 +35,8 @@ const (
 	IgnoredAnnotation service.Reason = "IgnoredAnnotation"
 	// UnknownAnnotation is an unknown annotation with our prefix.
 	UnknownAnnotation service.Reason = "UnknownAnnotation"
+	// FamilyIgnored is the second IP family of a Service, which is not served.
+	FamilyIgnored service.Reason = "LoadBalancerIPFamilyIgnored"
 	// PortSkipped is a port without members.
 	PortSkipped service.Reason = "PortSkipped"
 	// NoNodeSelected is a load balancer without members, since no Node has the labels.
