@@ -51,7 +51,7 @@ func New(cfg Config, source Source, o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{session: s, shared: sh}
-	c.compute = &ComputeService{service: c.newService(Compute)}
+	c.compute = &ComputeService{c.newService(Compute)}
 	c.network = &NetworkService{service: c.newService(Network)}
 	c.loadBalancers = &LoadBalancerService{service: c.newService(LoadBalancer)}
 	c.keyManager = &KeyManagerService{service: c.newService(KeyManager)}

@@ -9,10 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -30,20 +28,11 @@ var wantedCompute = APIVersion{2, 69}
 // same page.
 var actionsVersion = APIVersion{2, 21}
 
-// hiddenAge is how long a version document that was refused is not read again.
-const hiddenAge = 10 * time.Minute
-
 // ErrNoActions means that Nova has no actions of deleted servers. It is an ErrInvalid.
 var ErrNoActions = apierr.Mark(apierr.ErrInvalid, fmt.Errorf("nova has no actions of deleted servers, which needs microversion %s", actionsVersion))
 
 // ComputeService calls Nova.
-type ComputeService struct {
-	*service
-
-	// hiddenSince is when the version document was refused, guarded by the lock of the
-	// service.
-	hiddenSince time.Time
-}
+type ComputeService struct{ *service }
 
 // Available returns the reason if there is no endpoint.
 func (s *ComputeService) Available(ctx context.Context) error {
@@ -75,7 +64,7 @@ func (s *ComputeService) versioned(ctx context.Context) (*gophercloud.ServiceCli
 		return nil, computeVersion{}, err
 	}
 	base, hasVersion := versionBase(client.Endpoint)
-	all, err := s.readVersions(ctx, client, base)
+	all, err := s.document(ctx, client, base)
 	if err != nil {
 		return nil, computeVersion{}, fmt.Errorf("read versions: %w", err)
 	}
@@ -94,44 +83,6 @@ func (s *ComputeService) versioned(ctx context.Context) (*gophercloud.ServiceCli
 	copied.Microversion = highest.String()
 
 	return &copied, computeVersion{APIVersion: highest}, nil
-}
-
-// readVersions returns the entries of the version document, which is read once. It returns
-// none, for a while, if a proxy or a policy refuses the document: the API may be used then
-// without a microversion. https://docs.openstack.org/api-guide/compute/microversions.html.
-func (s *ComputeService) readVersions(ctx context.Context, client *gophercloud.ServiceClient, base string) ([]apiVersion, error) {
-	s.mu.Lock()
-	if !s.hiddenSince.IsZero() && s.shared.options.Clock.Since(s.hiddenSince) >= hiddenAge {
-		s.hiddenSince = s.shared.options.Clock.Now()
-		s.versions.reset()
-	}
-	s.mu.Unlock()
-
-	return s.versions.get(ctx, s.shared.options.LoginTimeout, func(ctx context.Context) ([]apiVersion, error) {
-		all, err := readVersions(ctx, client, base)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !isHidden(err) {
-			s.hiddenSince = time.Time{}
-
-			return all, err
-		}
-		if s.hiddenSince.IsZero() {
-			klog.FromContext(ctx).Info("Nova does not return its version document, no microversion is used", "reason", err.Error())
-		}
-		s.hiddenSince = s.shared.options.Clock.Now()
-
-		return nil, nil
-	})
-}
-
-// isHidden reports whether a version document was refused, and not because of the token or
-// the number of requests.
-func isHidden(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-
-	return ok && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError &&
-		e.Status != http.StatusUnauthorized && e.Status != http.StatusRequestTimeout && !errors.Is(err, apierr.ErrThrottled)
 }
 
 // versionBase returns an endpoint up to its version, after which it may have the project,

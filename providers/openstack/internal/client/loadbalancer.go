@@ -32,16 +32,15 @@ func (s *LoadBalancerService) opened(ctx context.Context) (*gophercloud.ServiceC
 }
 
 // Version returns the version of the API. It is read once; a failure is not kept, since
-// an unknown version is not an old one.
+// an unknown version is not an old one. It is zero if a gateway hides the version document, for
+// ten minutes: what the API has is to be seen from its responses then.
 func (s *LoadBalancerService) Version(ctx context.Context) (APIVersion, error) {
 	client, err := s.open(ctx)
 	if err != nil {
 		return APIVersion{}, err
 	}
-	all, err := s.versions.get(ctx, s.shared.options.LoginTimeout, func(ctx context.Context) ([]apiVersion, error) {
-		return readVersions(ctx, client, client.Endpoint)
-	})
-	if err != nil {
+	all, err := s.document(ctx, client, client.Endpoint)
+	if err != nil || len(all) == 0 {
 		return APIVersion{}, err
 	}
 	if v, ok := currentVersion(all); ok {

@@ -66,18 +66,6 @@ func (s *LoadBalancerService) ListLoadBalancers(ctx context.Context, q LoadBalan
 	return listLBObjects(ctx, s, lbQuery[LoadBalancerInfo]{path: "loadbalancers", key: "loadbalancers", filters: filters, limit: pageSize, wanted: q.fits})
 }
 
-// ProvisioningStatuses returns the statuses of all load balancers of the project by their
-// ID. It is nil if a page fails: that a load balancer is missing has a meaning.
-func (s *LoadBalancerService) ProvisioningStatuses(ctx context.Context) (map[string]ProvisioningStatus, error) {
-	all := map[string]ProvisioningStatus{}
-	q := lbQuery[LBObject]{path: "loadbalancers", key: "loadbalancers", fields: []string{"id", "project_id", "provisioning_status"}, limit: pageSize}
-	if err := eachLBObject(ctx, s, q, func(o *LBObject) { all[o.ID] = o.Provisioning }); err != nil {
-		return nil, err
-	}
-
-	return all, nil
-}
-
 // GetLoadBalancer returns a load balancer. The error is an ErrNotFound if there is none
 // with this ID in any project, and an ErrDenied or [ErrOtherProject] for one of another
 // project.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,7 +44,7 @@ func TestReadLoadBalancer(t *testing.T) {
 	}
 	want := &client.LoadBalancerInfo{
 		LBObject: object(f.lb, "lb", lb.Operating, "a", "b"), Provider: "amphora", VIPAddress: f.LoadBalancer(f.lb).VIPAddress, VIPPortID: f.vipPort,
-		VIPSubnetID: f.subnet, VIPNetworkID: f.network, AdditionalVIPs: []client.VIP{}, CreatedAt: lb.CreatedAt,
+		VIPSubnetID: f.subnet, VIPNetworkID: f.network, AdditionalVIPs: []client.VIP{}, Zone: client.Optional[string]{Known: true}, CreatedAt: lb.CreatedAt,
 		Listeners: client.IDs{f.listener}, Pools: client.IDs{f.pool},
 	}
 	if diff := cmp.Diff(want, lb); diff != "" {
@@ -154,19 +155,6 @@ func TestPagesOfLoadBalancers(t *testing.T) {
 
 			return namesOf(rows, lbName), err
 		}, []string{"lb"}, 1},
-		"Statuses": {"statuses alone", "octavia.ListLoadBalancers", func() ([]string, error) {
-			all, err := lbs.ProvisioningStatuses(ctx)
-			names := []string{}
-			for id, status := range all {
-				names = append(names, f.LoadBalancer(id).Name)
-				if status != client.ProvisioningActive {
-					t.Errorf("status of %s = %s", id, status)
-				}
-			}
-			slices.Sort(names)
-
-			return names, err
-		}, nine(""), 3},
 		"Listeners": {"listeners of the project", "octavia.ListListeners", func() ([]string, error) {
 			rows, err := lbs.ListListeners(ctx)
 
@@ -256,17 +244,37 @@ func TestForeignRowsOfLoadBalancers(t *testing.T) {
 	if ids := namesOf(members, func(m *client.Member) string { return m.ID }); err != nil || !slices.Equal(ids, []string{"2", "3", "5"}) {
 		t.Errorf("members %v, %v", ids, err)
 	}
-	statuses, err := lbs.ProvisioningStatuses(ctx)
-	if err != nil || len(statuses) != 3 {
-		t.Errorf("statuses %v, %v", statuses, err)
-	}
 	for _, bad := range []client.LoadBalancerQuery{{Tags: []string{"a,b"}}, {AnyTag: []string{""}}} {
 		_, err := lbs.ListLoadBalancers(ctx, bad)
 		must(t, is(err, apierr.ErrInvalid))
 	}
 }
 
-// A list that fails on a later page has what came before, but statuses have all or none.
+// TestHiddenVersionOfOctavia (OS-LB-13): a version document that a gateway hides is no error. It is
+// read again after ten minutes.
+func TestHiddenVersionOfOctavia(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simserver.Fault{"404": openstack.Proxy(http.StatusNotFound, ""), "403": openstack.Denied()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			f.Interceptor().Inject("octavia.ListVersions", simserver.Nth(1), fault)
+			lbs, ctx := f.open(t, nil).LoadBalancer(), bounded(t)
+			for range 2 {
+				if v, err := lbs.Version(ctx); err != nil || v != (client.APIVersion{}) {
+					t.Errorf("version %v, %v, want none", v, err)
+				}
+			}
+			f.count(t, "octavia.ListVersions", 1)
+			f.clock.Step(10 * time.Minute)
+			if v, err := lbs.Version(ctx); err != nil || v != (client.APIVersion{Major: 2, Minor: 26}) {
+				t.Errorf("version %v, %v, and the document is there again", v, err)
+			}
+		})
+	}
+}
+
+// A list that fails on a later page has what came before.
 func TestFailureOnLaterPage(t *testing.T) {
 	t.Parallel()
 	f := newLBFixture(t, openstack.Options{PageSize: 3})
@@ -286,11 +294,6 @@ func TestFailureOnLaterPage(t *testing.T) {
 	must(t, is(err, apierr.ErrDenied))
 	if len(found) != 3 {
 		t.Errorf("%d load balancers, want 3", len(found))
-	}
-	statuses, err := lbs.ProvisioningStatuses(ctx)
-	must(t, is(err, apierr.ErrDenied))
-	if statuses != nil {
-		t.Errorf("statuses = %v", statuses)
 	}
 }
 

@@ -76,6 +76,20 @@ type LBObject struct {
 
 func (o *LBObject) object() *LBObject { return o }
 
+// Optional is a field that an older API lacks in its responses.
+type Optional[T any] struct {
+	Value T
+	// Known means that the response has the field, which may be null.
+	Known bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *Optional[T]) UnmarshalJSON(text []byte) error {
+	o.Known = true
+
+	return json.Unmarshal(text, &o.Value)
+}
+
 // LoadBalancerInfo is a load balancer:
 // https://docs.openstack.org/api-ref/load-balancer/v2/#load-balancers.
 type LoadBalancerInfo struct {
@@ -92,7 +106,8 @@ type LoadBalancerInfo struct {
 	// VIPGroups are the security groups of the user, which came with version 2.29.
 	VIPGroups []string `json:"vip_sg_ids"`
 	FlavorID  string   `json:"flavor_id"`
-	Zone      string   `json:"availability_zone"`
+	// Zone came with version 2.14.
+	Zone Optional[string] `json:"availability_zone"`
 	// CreatedAt is in UTC, without a zone.
 	CreatedAt string `json:"created_at"`
 	Listeners IDs    `json:"listeners"`

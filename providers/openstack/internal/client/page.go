@@ -72,7 +72,8 @@ func (l listing[T]) each(ctx context.Context, fn func(*T)) error {
 		if err != nil {
 			return fmt.Errorf("list %s: %w", l.key, err)
 		}
-		if p.rows == 0 || !p.next && (l.limit == 0 || p.rows < l.limit) {
+		// More rows than requested are all of them, from a service that ignores the limit.
+		if p.rows == 0 || !p.next && (l.limit == 0 || p.rows != l.limit) {
 			break
 		}
 		if p.marker == "" {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/component-base/version"
@@ -39,6 +40,8 @@ type service struct {
 	mu     sync.Mutex
 	client *gophercloud.ServiceClient
 	base   *url.URL
+	// hiddenSince is when the version document was refused.
+	hiddenSince time.Time
 }
 
 func (c *Client) newService(name Service) *service {

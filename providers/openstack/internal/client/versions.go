@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -72,6 +74,48 @@ func readVersions(ctx context.Context, client *gophercloud.ServiceClient, from s
 	}
 
 	return found, nil
+}
+
+// hiddenAge is how long a version document that was refused is not read again.
+const hiddenAge = 10 * time.Minute
+
+// document returns the entries of the version document, which is read once. It returns none,
+// for a while, if a gateway or a policy refuses the document, as one that forwards the paths of
+// the API only: the API may be used all the same.
+// https://docs.openstack.org/api-guide/compute/microversions.html.
+func (s *service) document(ctx context.Context, client *gophercloud.ServiceClient, base string) ([]apiVersion, error) {
+	s.mu.Lock()
+	if !s.hiddenSince.IsZero() && s.shared.options.Clock.Since(s.hiddenSince) >= hiddenAge {
+		s.hiddenSince = s.shared.options.Clock.Now()
+		s.versions.reset()
+	}
+	s.mu.Unlock()
+
+	return s.versions.get(ctx, s.shared.options.LoginTimeout, func(ctx context.Context) ([]apiVersion, error) {
+		all, err := readVersions(ctx, client, base)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !isHidden(err) {
+			s.hiddenSince = time.Time{}
+
+			return all, err
+		}
+		if s.hiddenSince.IsZero() {
+			klog.FromContext(ctx).Info("A service does not return its version document", "service", s.name, "reason", err.Error())
+		}
+		s.hiddenSince = s.shared.options.Clock.Now()
+
+		return nil, nil
+	})
+}
+
+// isHidden reports whether a version document was refused, and not because of the token or
+// the number of requests.
+func isHidden(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+
+	return ok && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError &&
+		e.Status != http.StatusUnauthorized && e.Status != http.StatusRequestTimeout && !errors.Is(err, apierr.ErrThrottled)
 }
 
 // APIVersion is a version of an API, such as 2.26.

@@ -88,6 +88,9 @@ type Features struct {
 	refused  []Option
 }
 
+// Newest is a version that has all options.
+var Newest = Version{2, 29}
+
 // For returns the features of load balancers of a provider. The provider is empty if
 // the cloud selects one, which is not known.
 func For(version Version, provider string) Features {
