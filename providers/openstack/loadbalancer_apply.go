@@ -159,6 +159,9 @@ func (r *run) make(ctx context.Context, found *balancer) error {
 	if err != nil {
 		return err
 	}
+	if errors.Is(o.placeErr, apierr.ErrInvalid) {
+		return o.placeErr // a mistake in the settings: no load balancer without an address is left
+	}
 	d, err := r.build(ctx, o)
 	if err != nil {
 		return err
@@ -167,7 +170,7 @@ func (r *run) make(ctx context.Context, found *balancer) error {
 	if err != nil {
 		return err
 	}
-	if r.choosesSubnet(o) {
+	if r.placeFollows(o) {
 		d.floating.FindPlace = r.findPlace
 	}
 	recorded := []string{request.Requested}
@@ -272,8 +275,7 @@ func (r *run) removeSurplus(ctx context.Context, found *balancer) error {
 	return errors.Join(errs...)
 }
 
-// removeOne deletes one of them. It is read again with its lock, since the list that it comes
-// from is shared, and may be older.
+// removeOne deletes one of them. It is read again with its lock: it was listed before.
 func (r *run) removeOne(ctx context.Context, listed *client.LoadBalancerInfo) error {
 	free, err := r.balancers.Lock(ctx, listed.ID)
 	if err != nil {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -55,7 +58,7 @@ func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
 	d.warnings = warnings
 	d.balancer = octavia.Build(&wanted, resolved, octavia.Context{
 		Owner: o.isOwner(), Features: o.features, VIPSubnetID: o.vipSubnet,
-		MemberSubnets: o.memberSubnets(), KeepMembers: len(o.waiting) > 0, Serial: r.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
+		MemberSubnets: o.memberSubnets(), Keep: r.staying(o), Serial: r.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
 		Refused: r.refusals.Members(o.pools()),
 	})
 	if !r.request.ManageSecurityGroups {
@@ -83,6 +86,17 @@ func (r *run) buildGroup(ctx context.Context, o *observed, balancer *octavia.Des
 	group.KeepPorts = len(o.waiting) > 0
 
 	return group, nil
+}
+
+// staying returns the addresses of members that stay although they are not wanted: while Nodes are not
+// initialized, those of any Node of the cluster, since it is not known which are to be members. Those
+// of Nodes that have left the cluster go.
+func (r *run) staying(o *observed) sets.Set[netip.Addr] {
+	if len(o.waiting) == 0 {
+		return nil
+	}
+
+	return r.nodeAddresses(r.input)
 }
 
 // without returns the targets that are none of these Nodes.

@@ -217,8 +217,8 @@ func (r *run) removeLeftovers(ctx context.Context, group *securitygroup.Observed
 // removeBalancer deletes the load balancer of a Service, or its parts of a shared one, and
 // what belongs to it.
 func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securitygroup.Observed) error {
-	if found.info.Provisioning == client.ProvisioningPendingCreate || found.info.Provisioning == client.ProvisioningPendingUpdate {
-		return r.pending(found.info.ID)
+	if err := r.settle(ctx, found); err != nil {
+		return err
 	}
 	whole, parts, err := r.isDeletable(ctx, found)
 	if err != nil {
@@ -246,7 +246,7 @@ func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securi
 	}
 	steps = slices.Concat(steps, floatingip.DiffDelete(floating, r.existing), floatingip.DeleteLeftover(left), securitygroup.DiffDelete(group))
 	if err = r.apply(ctx, r.env(), steps); err == nil && found.info.Provisioning == client.ProvisioningPendingDelete {
-		return r.pending(found.info.ID)
+		err = r.wait(ctx, found.info.ID, r.waiter.Gone)
 	}
 
 	return r.explain(found.info.ID, err)

@@ -12,7 +12,6 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -266,14 +265,12 @@ func (l *loadBalancer) findByName(ctx context.Context, in input) (*balancer, err
 	if err != nil {
 		return nil, err
 	}
-	name, legacy := in.names.LoadBalancer(), in.names.Legacy()
-	rows, err := l.lists.FindByName(ctx, name, legacy)
-	if err != nil {
-		return nil, fmt.Errorf("find load balancer %s: %w", name, err)
-	}
-	current, old := lists.Split(rows, func(row *client.LoadBalancerInfo) bool { return row.Name == name })
-	for _, candidates := range [][]*client.LoadBalancerInfo{current, old} {
-		found, err := l.choose(ctx, in, project, candidates)
+	for _, name := range []string{in.names.LoadBalancer(), in.names.Legacy()} {
+		rows, err := l.list(ctx, client.LoadBalancerQuery{Name: name})
+		if err != nil {
+			return nil, fmt.Errorf("find load balancer %s: %w", name, err)
+		}
+		found, err := l.choose(ctx, in, project, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -285,8 +282,25 @@ func (l *loadBalancer) findByName(ctx context.Context, in input) (*balancer, err
 	return &balancer{}, nil
 }
 
-// lockNow locks a load balancer of a list, and reads it again: the list is shared, and may
-// be older.
+// list returns load balancers, oldest first, without those that are being deleted. A list of
+// all may take longer than a gateway permits in a large project: only those that fit are listed.
+func (l *loadBalancer) list(ctx context.Context, q client.LoadBalancerQuery) ([]*client.LoadBalancerInfo, error) {
+	rows, err := l.Octavia.ListLoadBalancers(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(row *client.LoadBalancerInfo) bool {
+		return row.Provisioning.IsDeleted() || row.Provisioning == client.ProvisioningPendingDelete
+	})
+	slices.SortFunc(rows, func(a, b *client.LoadBalancerInfo) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+
+	return rows, nil
+}
+
+// lockNow locks a load balancer of a list, and reads it again: the Service may have waited for
+// the lock.
 func (l *loadBalancer) lockNow(ctx context.Context, found *balancer) (*balancer, error) {
 	free, err := l.balancers.Lock(ctx, found.info.ID)
 	if err != nil {

@@ -3,6 +3,7 @@ package openstack
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -53,6 +54,38 @@ func TestLoadBalancerTwoClusters(t *testing.T) {
 		t.Errorf("events: %v", events)
 	}
 	b.serves(first.Status.LoadBalancer.Ingress[0].IP, 80, b.nodes...)
+}
+
+// TestLoadBalancerListOfAllFails (OS-LB-1): a list of all load balancers of the project that a gateway
+// ends keeps no Service from getting its load balancer: those with its name are listed.
+func TestLoadBalancerListOfAllFails(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	b.Interceptor().Inject("octavia.ListLoadBalancers", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+		if query := r.URL.Query(); query.Has("name") || query.Has("tags") {
+			apply.ServeHTTP(w, r)
+
+			return
+		}
+		openstack.Proxy(http.StatusGatewayTimeout, "")(w, r, apply)
+	})
+	svc := b.create(web())
+	if err := b.sync(svc); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.Interceptor().Count("octavia.ListLoadBalancers"); n != 2 {
+		t.Errorf("%d lists, want one for each of the two names", n)
+	}
+	b.serves(b.address(svc), 80, b.nodes...)
+	b.start("")
+	b.change(svc, unannotate)
+	if err := b.sync(svc); err != nil {
+		t.Errorf("it is found by its name: %v", err)
+	}
+	if err := b.remove(svc); err != nil {
+		t.Error(err)
+	}
+	b.nothingLeft()
 }
 
 // reference adds a load balancer as the existing controller manager leaves it behind, with

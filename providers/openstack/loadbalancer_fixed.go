@@ -30,7 +30,7 @@ func (r *run) warnFixed(o *observed, d *desired) {
 		{"network", want.VIP.NetworkID, config.NetworkID, o.info.VIPNetworkID},
 		{"port", want.VIP.PortID, "", o.info.VIPPortID},
 		{"flavor", want.FlavorID, config.FlavorID, o.info.FlavorID},
-		{"availability zone", want.Zone, config.AvailabilityZone, o.info.Zone},
+		{"availability zone", want.Zone, config.AvailabilityZone, o.info.Zone.Value},
 		{"external network", external, config.FloatingNetworkID, cmp.Or(o.externalNetwork(), external)},
 	} {
 		if setting.want != "" && setting.want != setting.config && setting.want != setting.has {

@@ -38,7 +38,7 @@ func (l *loadBalancer) upstreamOthers(ctx context.Context, in input, found *bala
 	if !in.publishedAddress().IsValid() || found.info != nil && (found.owner || slices.Contains(found.info.Tags, tag)) {
 		return nil, nil
 	}
-	rows, err := l.lists.FindByTag(ctx, tag)
+	rows, err := l.list(ctx, client.LoadBalancerQuery{Tags: []string{tag}})
 	if err != nil {
 		return nil, fmt.Errorf("find load balancers with tag %s: %w", tag, err)
 	}

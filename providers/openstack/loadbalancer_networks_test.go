@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"errors"
 	"maps"
 	"net/netip"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -49,6 +52,31 @@ func TestLoadBalancerReachableNetwork(t *testing.T) {
 			if n := b.Interceptor().Count("neutron.ListRouters"); n != 2 {
 				t.Errorf("routers were listed %d times", n)
 			}
+		})
+	}
+}
+
+// TestLoadBalancerFloatingSubnet (OS-LB-14): a subnet of floating IPs that is not one of the external
+// network is a mistake that is found before the load balancer is created.
+func TestLoadBalancerFloatingSubnet(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]func(b *balanced) kubetest.ServiceOption{
+		"Found":  func(*balanced) kubetest.ServiceOption { return func(*v1.Service) {} },
+		"Chosen": func(b *balanced) kubetest.ServiceOption { return annotate(request.AnnotationNetworkID, b.network) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			external := annotate(request.AnnotationFloatingNetworkID, b.external)
+			svc := b.create(web(external, annotate(request.AnnotationFloatingSubnetID, b.subnet), place(b)))
+			b.untouched("a mistake", func() {
+				if err := b.sync(svc); !errors.Is(err, apierr.ErrInvalid) {
+					t.Errorf("sync: %v", err)
+				}
+			})
+			b.change(svc, func(svc *v1.Service) { svc.Annotations[string(request.AnnotationFloatingSubnetID)] = b.outside })
+			svc = b.ensure(svc)
+			b.serves(b.address(svc), 80, b.nodes...)
 		})
 	}
 }

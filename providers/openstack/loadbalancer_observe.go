@@ -15,8 +15,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
@@ -72,21 +70,6 @@ func (r *run) observeParts(ctx context.Context, o *observed) error {
 	return err
 }
 
-// featuresOf returns what a load balancer can have: that of an existing one is decided by
-// its provider, which need not be the configured one.
-func (l *loadBalancer) featuresOf(ctx context.Context, info *client.LoadBalancerInfo) (features.Features, error) {
-	version, err := l.Octavia.Version(ctx)
-	if err != nil {
-		return features.Features{}, fmt.Errorf("read the version of the load balancer API: %w", err)
-	}
-	provider := l.Config.LoadBalancer.LBProvider
-	if info != nil {
-		provider = info.Provider
-	}
-
-	return features.For(features.Version{Major: version.Major, Minor: version.Minor}, provider).Without(l.refusals.Of(provider)...), nil
-}
-
 // checkTLS returns an error if the certificate of TLS listeners does not exist. That it
 // does is no proof that Octavia may read it.
 func (r *run) checkTLS(ctx context.Context) error {
@@ -124,7 +107,7 @@ func (r *run) observeFloatingIP(ctx context.Context, o *observed) error {
 // placeFloatingIP finds where a new floating IP comes from. For a new load balancer whose subnet
 // Octavia chooses, that follows its creation, see [run.findPlace].
 func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floatingip.Desired) error {
-	if !wanted.NeedsPlace(o.floating) || r.choosesSubnet(o) {
+	if !wanted.NeedsPlace(o.floating) || r.placeFollows(o) {
 		return nil
 	}
 	o.place, o.placeErr = r.place(ctx, func(ctx context.Context) (string, error) {
@@ -151,6 +134,12 @@ func (r *run) place(ctx context.Context, vipSubnet networks.VIPSubnet) (networks
 	r.warn(warnings...)
 
 	return place, err
+}
+
+// placeFollows reports whether it is only known once the load balancer is created where its floating
+// IP comes from: one that is named needs no subnet.
+func (r *run) placeFollows(o *observed) bool {
+	return r.choosesSubnet(o) && r.request.FloatingIP.NetworkID == ""
 }
 
 // choosesSubnet reports whether Octavia chooses the subnet of a new load balancer, in a network

@@ -91,6 +91,9 @@ func (r *run) syncFound(ctx context.Context) error {
 	case found.info == nil:
 		return r.make(ctx, found)
 	}
+	if err := r.settle(ctx, found); err != nil {
+		return err
+	}
 	if err := r.checkUsable(ctx, found); err != nil {
 		return err
 	}
@@ -99,6 +102,42 @@ func (r *run) syncFound(ctx context.Context) error {
 	}
 
 	return r.removeSurplus(ctx, found)
+}
+
+// settle waits for a load balancer that is being changed, and reads it again. It is not locked
+// meanwhile: Services that share it would hold their workers, too.
+func (r *run) settle(ctx context.Context, found *balancer) error {
+	status, id := found.info.Provisioning, found.info.ID
+	if status != client.ProvisioningPendingCreate && status != client.ProvisioningPendingUpdate {
+		return nil
+	}
+	found.release()
+	found.free = nil
+	if err := r.wait(ctx, id, r.waiter.Active); err != nil && !errors.Is(err, pending.ErrFailed) && !errors.Is(err, pending.ErrGone) {
+		return r.explain(id, err)
+	}
+	free, err := r.balancers.Lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	found.free = free
+	info, err := r.Octavia.GetLoadBalancer(ctx, id)
+	if err != nil {
+		return fmt.Errorf("load balancer %s: %w", id, apierr.Mark(apierr.ErrConflict, err))
+	}
+	found.info, found.facts = info, factsOf(info, found.facts.Pinned, found.facts.Annotated)
+
+	return r.settle(ctx, found) // another Service may have changed it before it was locked
+}
+
+// wait waits for the end of a change that another operation has begun, unless it has lasted for
+// longer than a wait already, or the worker is needed for other Services.
+func (r *run) wait(ctx context.Context, id string, until func(context.Context, string) error) error {
+	if elapsed, _ := r.stalled.lasts(r.service.UID, id, statePending); elapsed >= r.waiter.Limit() || !r.waiter.HasRoom() {
+		return pending.ErrPending
+	}
+
+	return until(ctx, id)
 }
 
 // checkUsable returns an error unless the load balancer can be changed.
@@ -233,7 +272,7 @@ func (r *run) pending(id string) error { return r.waits(id, pending.ErrPending) 
 // waits is the error about a load balancer that cannot be changed before others have ended
 // what they do with it.
 func (r *run) waits(id string, reason error) error {
-	elapsed, again := r.stalled.lasts(r.service.UID, id, "pending")
+	elapsed, again := r.stalled.lasts(r.service.UID, id, statePending)
 	if elapsed >= pendingLimit {
 		r.warn(service.Warn(change.ReasonPending, "Load balancer %s has been pending for more than %s, and nothing can be changed meanwhile. "+
 			"An administrator can end this", id, pendingLimit))

@@ -117,6 +117,29 @@ func TestLoadBalancerSharedPort(t *testing.T) {
 	}
 }
 
+// TestLoadBalancerSharedPortTaken (OS-LB-15): a Service whose only port is taken gets no tag on the
+// load balancer, which would count for max-shared-lb and keep the load balancer.
+func TestLoadBalancerSharedPortTaken(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	owner := b.ensure(b.create(web()))
+	sharer := b.sharing(owner, func(svc *v1.Service) { svc.Spec.Ports[0].Port = 80 })
+	for range 2 {
+		if err := b.sync(sharer); err == nil || !strings.Contains(err.Error(), "belongs to "+webName) {
+			t.Errorf("port 80 is taken: %v", err)
+		}
+	}
+	if tags := b.balancerOf(owner).Tags; slices.Contains(tags, apiName) {
+		t.Errorf("tags: %v", tags)
+	}
+	if err := b.remove(owner); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.LoadBalancers(); len(all) > 0 {
+		t.Errorf("left is %v", all)
+	}
+}
+
 // TestLoadBalancerOfUser (OS-LB-14, OS-LB-15): a load balancer that a user made is used, and
 // stays with its listeners and its floating IP.
 func TestLoadBalancerOfUser(t *testing.T) {

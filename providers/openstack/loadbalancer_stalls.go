@@ -18,6 +18,9 @@ const (
 	pendingLimit = 15 * time.Minute
 )
 
+// statePending is the state of a load balancer that is being changed.
+const statePending = "pending"
+
 // stalls has since when load balancers are in a state that others have to end, for each
 // Service and load balancer. The zero value is empty.
 type stalls struct {

@@ -131,7 +131,8 @@ func TestLoadBalancerPending(t *testing.T) {
 		svc := b.create(web())
 		began := time.Now()
 		err := b.sync(svc)
-		if took := time.Since(began); took > 30*time.Second || again(err) < minRetryAfter {
+		limit := b.lb.waiter.Limit()
+		if took := time.Since(began); took != limit || again(err) < minRetryAfter {
 			t.Errorf("%v after %s", err, took)
 		}
 		if b.now(svc).Annotations[string(request.AnnotationLoadBalancerID)] == "" {
@@ -142,7 +143,7 @@ func TestLoadBalancerPending(t *testing.T) {
 			time.Sleep(again(err))
 			asked := time.Now()
 			b.untouched("pending", func() { err = b.sync(svc) })
-			if took := time.Since(asked); took > time.Second || again(err) < minRetryAfter || again(err) > maxRetryAfter {
+			if took := time.Since(asked); took > limit || asked.Sub(began) > 3*limit && took > time.Second || again(err) < minRetryAfter || again(err) > maxRetryAfter {
 				t.Fatalf("%v after %s", err, took)
 			}
 			events = append(events, b.recorded()...)

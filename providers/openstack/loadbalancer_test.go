@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -43,6 +44,26 @@ func TestLoadBalancerLife(t *testing.T) {
 	b.nothingLeft()
 	if b.exists(svc) {
 		t.Error("it is deleted")
+	}
+}
+
+// TestLoadBalancerFamilies (OS-LB-31): the second IP family of a Service is an Event, and a Warning
+// for a Service that requires two.
+func TestLoadBalancerFamilies(t *testing.T) {
+	t.Parallel()
+	for policy, kind := range map[v1.IPFamilyPolicy]string{v1.IPFamilyPolicyPreferDualStack: "Normal", v1.IPFamilyPolicyRequireDualStack: "Warning"} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			svc := b.ensure(b.create(web(func(svc *v1.Service) {
+				svc.Spec.IPFamilies, svc.Spec.IPFamilyPolicy = []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}, &policy
+			})))
+			events := b.recorded()
+			if len(events) != 1 || !strings.HasPrefix(events[0], kind+" "+string(request.FamilyIgnored)+" ") {
+				t.Errorf("events: %q", events)
+			}
+			b.serves(b.address(svc), 80, b.nodes...)
+		})
 	}
 }
 

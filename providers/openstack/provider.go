@@ -173,6 +173,7 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 
 // serveServices makes the part that serves Services of type LoadBalancer.
 func (c *cloud) serveServices(cfg *Config, servers *inventory.Inventory, t tuning) {
+	t.balancing.Waits.Limit = cmp.Or(t.balancing.Waits.Limit, cfg.waitLimit)
 	c.loadBalancer = newLoadBalancer(loadBalancerConfig{
 		Config:     cfg,
 		Region:     c.client.Region(),

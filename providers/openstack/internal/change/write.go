@@ -64,8 +64,12 @@ func (e *Env) Delete(ctx context.Context, loadBalancer string, send func(context
 	return err
 }
 
-// send sends a change once the load balancer can be changed. It gives up after the limit of
-// a wait: others may change the load balancer again and again.
+// maxRepeated is for how long a change is sent again that Octavia refuses since others change the load
+// balancer.
+const maxRepeated = 20 * time.Second
+
+// send sends a change once the load balancer can be changed. It gives up after a
+// while: others may change the load balancer again and again.
 func (e *Env) send(ctx context.Context, loadBalancer string, send func(context.Context) error) error {
 	if err := e.blockedBy(loadBalancer); err != nil {
 		return err
@@ -78,7 +82,7 @@ func (e *Env) send(ctx context.Context, loadBalancer string, send func(context.C
 			return err
 		}
 		partly = partly || isPartPending(err)
-		if time.Since(began) >= e.Waiter.Limit() {
+		if time.Since(began) >= maxRepeated {
 			return e.block(loadBalancer, fmt.Errorf("%w: %w", pending.ErrPending, err))
 		}
 		if err := e.settle(ctx, loadBalancer); err != nil {

@@ -38,8 +38,8 @@ func (t *target) membersDo(do func(context.Context, *change.Env) error) func(con
 	}
 }
 
-// diff compares the members of the pool with those that the port wants by now. None is
-// removed if all are to be kept. Those that Octavia has refused lately are not added, unless
+// diff compares the members of the pool with those that the port wants by now. Those with an
+// address that is to be kept are not removed. Those that Octavia has refused lately are not added, unless
 // the pool is to replace another one, where they may serve.
 func (t *target) diff() memberDiff {
 	var seen []Member
@@ -48,9 +48,8 @@ func (t *target) diff() memberDiff {
 	}
 
 	diff := diffMembers(seen, t.port.Pool.Members, t.desired.Serial)
-	if t.desired.KeepMembers {
-		diff.keep, diff.remove = slices.Concat(diff.keep, diff.remove), nil
-	}
+	kept, removed := lists.Split(diff.remove, func(m Member) bool { return t.desired.Keep.Has(m.Address.Unmap()) })
+	diff.keep, diff.remove = slices.Concat(diff.keep, kept), removed
 	if t.pool != nil && !t.moves() {
 		diff.leaveOut(t.desired.Refused[t.pool.ID])
 	}

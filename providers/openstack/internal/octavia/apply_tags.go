@@ -16,7 +16,8 @@ import (
 )
 
 // Claim plans to put the tag of the Service on a load balancer, before anything is created
-// in it. The plan is empty if the tag is there, or if the API has no tags.
+// in it. The plan is empty if the tag is there, if the API has no tags, or if the Service can have
+// none of its ports in the load balancer of another one.
 //
 // The most is how many Services may use a load balancer, its owner included. It counts for
 // Services that do not own it, and is checked with tags that are read right before.
@@ -25,7 +26,7 @@ import (
 // only: every change makes a load balancer pending.
 func Claim(o *Observed, d *Desired, most int) change.Plan {
 	tag := d.Names.LoadBalancer()
-	if !d.Features.Has(features.Tags) || slices.Contains(o.LoadBalancer.Tags, tag) {
+	if !d.Features.Has(features.Tags) || slices.Contains(o.LoadBalancer.Tags, tag) || !d.Owner && !hasRoom(o, d) {
 		return nil
 	}
 	wanted := []string{tag}
@@ -48,6 +49,18 @@ func Claim(o *Observed, d *Desired, most int) change.Plan {
 			return append(lists.Distinct(tags), lists.Without(wanted, tags)...), nil
 		})
 	})}
+}
+
+// hasRoom reports whether the load balancer has a port that the Service wants, and that nothing of
+// another Service or of a user has.
+func hasRoom(o *Observed, d *Desired) bool {
+	f := newDiffer(o, d)
+
+	return slices.ContainsFunc(d.Ports, func(p Port) bool {
+		l := f.listeners[p.key()]
+
+		return l == nil || f.owns(request.PartListener, l.Name, l.Tags)
+	})
 }
 
 // Release plans to remove the tags of the Service from a load balancer that stays. The plan

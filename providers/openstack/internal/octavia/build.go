@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -19,8 +21,8 @@ type Context struct {
 	// MemberSubnets are the subnets of the members by Node. If it is nil, all members have
 	// the one of the Request.
 	MemberSubnets map[string]string
-	// KeepMembers means that members of pools stay that are not wanted.
-	KeepMembers bool
+	// Keep are the addresses of members that stay although they are not wanted.
+	Keep sets.Set[netip.Addr]
 	// Refused are the members that Octavia has refused lately.
 	Refused change.RefusedMembers
 	// Serial is provider-requires-serial-api-calls of the cloud-config.
@@ -31,7 +33,7 @@ type Context struct {
 func Build(r *request.Request, resolved *request.Resolved, given Context) *Desired {
 	names := r.Names
 	d := &Desired{
-		Names: names, Owner: given.Owner, Serial: given.Serial, KeepMembers: given.KeepMembers, Features: given.Features,
+		Names: names, Owner: given.Owner, Serial: given.Serial, Keep: given.Keep, Features: given.Features,
 		Refused: given.Refused,
 		LoadBalancer: LoadBalancer{
 			Name: names.LoadBalancer(), Description: names.Description(),

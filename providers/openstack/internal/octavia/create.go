@@ -235,8 +235,11 @@ func (c *creation) leaveOut(option features.Option, err error) bool {
 		ports = append(ports, p)
 	}
 	c.desired.Ports = ports
-	if option == features.AvailabilityZones && c.desired.LoadBalancer.Zone != "" {
-		c.desired.LoadBalancer.Zone, changed = "", true
+	switch lb := &c.desired.LoadBalancer; {
+	case option == features.AvailabilityZones && lb.Zone != "":
+		lb.Zone, changed = "", true
+	case option == features.Tags && lb.Tags != nil:
+		lb.Tags, changed = nil, true
 	}
 	if changed {
 		c.env.RefuseOption(c.desired.LoadBalancer.Provider, option, err)

@@ -47,30 +47,17 @@ func Delete(o *Observed, cascade bool) change.Plan {
 	return append(steps, step.Removal())
 }
 
-// deleteParts plans to delete health monitors, listeners and pools. The listeners go before
-// the pools, since their L7 policies use pools.
+// deleteParts plans to delete listeners and pools. The listeners go before the pools, since their
+// L7 policies use pools. A pool is deleted with its health monitor, whose own deletion Octavia
+// refuses if the pool stays PENDING_CREATE.
 func deleteParts(o *Observed) change.Plan {
-	var monitors, steps change.Plan
+	var steps change.Plan
 	for _, l := range o.Listeners {
 		steps = append(steps, deleteListener(o.LoadBalancer.ID, l).Removal())
 	}
 	for _, id := range slices.Sorted(maps.Keys(o.Pools)) {
-		p := o.Pools[id]
-		if p.MonitorID != "" {
-			monitors = append(monitors, deletePartMonitor(o.LoadBalancer.ID, p).Removal())
-		}
-		steps = append(steps, deletePool(o.LoadBalancer.ID, p).Removal())
+		steps = append(steps, deletePool(o.LoadBalancer.ID, o.Pools[id]).Removal())
 	}
 
-	return append(monitors, steps...)
-}
-
-func deletePartMonitor(loadBalancer string, p *Pool) change.Step {
-	text := fmt.Sprintf("delete health monitor %s of pool %s", p.MonitorID, p.Name)
-
-	return plan.NewStep(kindDeleteMonitor, text, func(ctx context.Context, env *change.Env) error {
-		return write(ctx, env, loadBalancer, func(ctx context.Context) error {
-			return env.Octavia.DeleteHealthMonitor(ctx, p.MonitorID)
-		})
-	})
+	return steps
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
@@ -22,10 +23,10 @@ type Desired struct {
 	// Serial means that the load balancer is created empty, and that each part and each
 	// member is written alone.
 	Serial bool
-	// KeepMembers means that members of pools stay that are not wanted: some Nodes are not
-	// known yet.
-	KeepMembers bool
-	Features    features.Features
+	// Keep are the addresses of members that stay although they are not wanted: they may be
+	// those of Nodes that are not initialized yet.
+	Keep     sets.Set[netip.Addr]
+	Features features.Features
 	// Refused are the members that Octavia has refused lately: they are not added.
 	Refused change.RefusedMembers
 	// LoadBalancer has the settings that count at the creation only.
@@ -146,9 +147,24 @@ func (p Port) without(option features.Option, f features.Features, isVIP func(ne
 		return p, changed
 	case features.MixedFamilies:
 		return p.ofFamily(isVIP)
+	case features.Tags:
+		return p.untagged()
 	default:
 		return p, false
 	}
+}
+
+// untagged returns the port without tags.
+func (p Port) untagged() (Port, bool) {
+	changed := p.Listener.Tags != nil
+	p.Listener.Tags, p.Pool.Tags = nil, nil
+	if p.Pool.Monitor != nil {
+		monitor := *p.Pool.Monitor
+		monitor.Tags = nil
+		p.Pool.Monitor = &monitor
+	}
+
+	return p, changed
 }
 
 // withMonitorOf returns the port with a health monitor that the provider has.

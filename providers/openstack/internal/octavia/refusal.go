@@ -38,6 +38,7 @@ var optionTexts = []struct {
 	{features.Persistence, []string{"session persistence", "session_persistence"}},
 	{features.MixedFamilies, []string{"mixing ipv4"}},
 	{features.AvailabilityZones, []string{"availability zone", "availability_zone"}},
+	{features.Tags, []string{"tags"}},
 }
 
 // unsupported are the words by which a refusal with 400 says that an option is not

@@ -22,7 +22,9 @@ import (
 // A load balancer whose tags are written gets that with the UID as well, unless it has one: a
 // second cluster with the same Service could rename it back otherwise.
 //
-// The load balancer is the last one, so that an interrupted run is completed by the next.
+// A pool comes before its health monitor: where it stays PENDING_CREATE, its renaming ends that,
+// and Octavia refuses changes of the monitor before. The load balancer is the last one, so that
+// an interrupted run is completed by the next.
 func Rename(o *Observed, names request.Names) (change.Plan, []service.Warning) {
 	return RenameFrom(o, names, o.LoadBalancer.Name)
 }
@@ -32,12 +34,11 @@ func Rename(o *Observed, names request.Names) (change.Plan, []service.Warning) {
 func RenameFrom(o *Observed, names request.Names, former string) (change.Plan, []service.Warning) {
 	r := &renamer{names: names.In(former), loadBalancer: o.LoadBalancer.ID}
 	for _, id := range slices.Sorted(maps.Keys(o.Pools)) {
-		if m := o.Pools[id].Monitor; m != nil {
-			r.monitor(m)
+		p := o.Pools[id]
+		r.pool(p)
+		if p.Monitor != nil {
+			r.monitor(p.Monitor)
 		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(o.Pools)) {
-		r.pool(o.Pools[id])
 	}
 	for _, l := range o.Listeners {
 		r.listener(l)

@@ -226,7 +226,7 @@ func TestRename(t *testing.T) {
 					"rename listener ID: name listener_0_LBN tags LBN, mine\n" +
 					"rename load balancer ID: name LBN tags LBN, " + otherTag + ", multicloud-ccm.io/service-uid=UID\n"
 				if !interrupted {
-					want = "rename health monitor ID: name monitor_0_LBN\nrename pool ID: name pool_0_LBN\n" + want
+					want = "rename pool ID: name pool_0_LBN\nrename health monitor ID: name monitor_0_LBN\n" + want
 				}
 				if diff := cmp.Diff(want, f.golden(steps.String())); diff != "" {
 					t.Error(diff)
@@ -315,14 +315,14 @@ func TestDelete(t *testing.T) {
 		steps   int
 	}{
 		"in one call":            {reason: "with all parts", cascade: true, steps: 1},
-		"part by part":           {reason: "2 health monitors, 2 listeners, 2 pools, the load balancer", steps: 7},
+		"part by part":           {reason: "2 listeners, 2 pools with their health monitors, the load balancer", steps: 5},
 		"in ERROR, part by part": {reason: "parts cannot be deleted then", prepare: func(f *writeFixture) { f.SetLoadBalancerStatus(f.lb, "ERROR") }, steps: 1},
 		"with a policy": {
 			reason: "it goes with its listener, before the pool",
 			prepare: func(f *writeFixture) {
 				lb := f.LoadBalancer(f.lb)
 				f.AddL7Policy(lb.Listeners[0], lb.Pools[0])
-			}, steps: 7,
+			}, steps: 5,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

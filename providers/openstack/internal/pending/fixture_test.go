@@ -17,11 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The operations of the request log.
-const (
-	opList = "octavia.ListLoadBalancers"
-	opGet  = "octavia.ShowLoadBalancer"
-)
+// opGet is a read of a load balancer in the request log.
+const opGet = "octavia.ShowLoadBalancer"
 
 // The statuses that the tests set.
 const (
@@ -50,7 +47,7 @@ func inBubble(t *testing.T, test func(f *fixture)) {
 		network := f.AddNetwork(openstack.NetworkSpec{Name: "private"})
 		f.subnet = f.AddSubnet(openstack.SubnetSpec{Network: network, CIDR: "10.0.0.0/16"})
 		f.api = f.Client(t).LoadBalancer()
-		if _, err := f.api.ProvisioningStatuses(t.Context()); err != nil { // logs in
+		if err := f.api.Available(t.Context()); err != nil { // logs in
 			t.Fatal(err)
 		}
 		f.Interceptor().Reset()
@@ -70,14 +67,11 @@ func (f *fixture) add(n int, status string) []string {
 	return ids
 }
 
-// looks checks how often the statuses were read, alone and together, since the last time.
-func (f *fixture) looks(reason string, gets, lists int) {
+// looks checks how often load balancers were read since the last time.
+func (f *fixture) looks(reason string, want int) {
 	f.t.Helper()
-	if got := f.Interceptor().Count(opGet); got != gets {
-		f.t.Errorf("%s: %d load balancers read, want %d", reason, got, gets)
-	}
-	if got := f.Interceptor().Count(opList); got != lists {
-		f.t.Errorf("%s: %d lists, want %d", reason, got, lists)
+	if got := f.Interceptor().Count(opGet); got != want {
+		f.t.Errorf("%s: %d load balancers read, want %d", reason, got, want)
 	}
 	f.Interceptor().Reset()
 }

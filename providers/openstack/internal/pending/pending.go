@@ -6,27 +6,18 @@
 //
 // What it promises:
 //
-//   - No wait is longer than its limit, so that a load balancer that stays pending holds
-//     no worker of the service controller.
-//   - The more waits there are the shorter they are, so that they leave workers for other
-//     Services: see patience. Once many have ended in vain, few are left at a time: see
-//     crowd.
-//   - Up to two load balancers cost one call each per interval. More of them cost one call
-//     per interval together, apart from those that are missing in its result.
-//   - The first look at one of up to two load balancers begins an interval after the wait,
-//     or a tenth of one later. More of them share their looks, so that the first one begins
-//     up to two intervals after the wait. A read right after a write may come from a node of the
-//     database that does not have the write yet, and show the status before it:
-//     https://galeracluster.com/library/kb/read-after-write.html. If a node is behind for
-//     longer than that, a wait ends too early; Octavia refuses the next change then, which
-//     package change sends again after another wait.
+//   - A wait ends with the change, or at its limit, which is before the end of the operation
+//     that it is part of. Half of the workers of the service controller can wait as long as
+//     that. Further waits are short: their workers are needed for other Services.
+//   - The first look is an interval after the beginning of the wait. A read right after a
+//     write may come from a node of the database that does not have the write yet, and show
+//     the status before it: https://galeracluster.com/library/kb/read-after-write.html. If a
+//     node is behind for longer than that, a wait ends too early; Octavia refuses the next
+//     change then, which package change sends again after another wait.
 //   - What would end the work on a load balancer needs two looks in a row, unless one
 //     before has shown the change under way: that it does not exist, where it is waited
 //     for to be ACTIVE, and ERROR, where it is waited for to be deleted.
-//   - That a load balancer is missing in a list is no proof: only the response to a GET
-//     is.
 //   - A failed look does not end a wait unless it is certain that all others fail, too.
-//   - No call and no goroutine is left once nothing waits.
 //
 // When not to use it: to find out whether a load balancer is pending, which is part of
 // every read of it.
@@ -37,8 +28,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -58,140 +50,149 @@ var (
 // Defaults of [Options].
 const (
 	DefaultInterval = time.Second
-	DefaultLimit    = 20 * time.Second
+	DefaultLimit    = 5 * time.Minute
+	DefaultShort    = 6 * time.Second
+)
+
+const (
+	// maxLong is how many waits at a time last up to the limit: half of the workers of the
+	// service controller, unless concurrent-service-syncs has another number.
+	maxLong = 5
+	// Two looks are an interval apart, and a tenth of the wait so far if that is longer, but not
+	// more than five intervals.
+	share, slowest = 10, 5
+	// reserve is the part that a wait leaves of the time of its operation, which has to publish
+	// the result: of five minutes, a quarter of one.
+	reserve = 20
 )
 
 // API makes the calls to Octavia.
 type API interface {
 	GetLoadBalancer(ctx context.Context, id string) (*client.LoadBalancerInfo, error)
-	ProvisioningStatuses(ctx context.Context) (map[string]client.ProvisioningStatus, error)
 }
 
 var _ API = (*client.LoadBalancerService)(nil)
 
-// Options are the times that tests shorten. The zero value is that of production.
+// Options are the times of waits. Zero fields have the defaults.
 type Options struct {
-	// Interval is the time before the first look, and between two looks; default
-	// [DefaultInterval].
+	// Interval is the time before the first look.
 	Interval time.Duration
-	// Limit is how long a wait lasts; default [DefaultLimit].
+	// Limit is how long a wait lasts.
 	Limit time.Duration
+	// Short is the limit while there is no room for a longer wait: Octavia makes most changes
+	// of a load balancer that exists in half of it. For a creation, it is half of that.
+	Short time.Duration
 }
 
 // Waiter waits for load balancers. It is safe for concurrent use.
 type Waiter struct {
 	api     API
 	options Options
-	history history
-
-	mu    sync.Mutex
-	waits map[*wait]struct{}
-	crowd crowd
-	// stop ends the poller. It is nil without waits.
-	stop context.CancelFunc
+	long    *semaphore.Weighted
 }
 
 // NewWaiter makes no call.
 func NewWaiter(api API, options Options) *Waiter {
 	options.Interval = cmp.Or(options.Interval, DefaultInterval)
 	options.Limit = cmp.Or(options.Limit, DefaultLimit)
+	options.Short = min(cmp.Or(options.Short, DefaultShort), options.Limit)
 
-	return &Waiter{api: api, options: options, waits: map[*wait]struct{}{}}
+	return &Waiter{api: api, options: options, long: semaphore.NewWeighted(maxLong)}
 }
 
 // Limit is how long a wait lasts.
 func (w *Waiter) Limit() time.Duration { return w.options.Limit }
 
+// HasRoom reports whether a wait would last up to the limit.
+func (w *Waiter) HasRoom() bool {
+	room := w.long.TryAcquire(1)
+	if room {
+		w.long.Release(1)
+	}
+
+	return room
+}
+
 // Active waits until a load balancer is ACTIVE. The error is an [ErrPending], an
 // [ErrFailed], an [ErrGone], that of the last look, or that of the context.
 func (w *Waiter) Active(ctx context.Context, id string) error {
-	return w.wait(ctx, &wait{id: id, judge: (*wait).active})
+	return w.wait(ctx, &wait{id: id, short: w.options.Short, ends: (*wait).active})
 }
 
 // Created is Active for a load balancer that was just requested.
 func (w *Waiter) Created(ctx context.Context, id string) error {
-	return w.wait(ctx, &wait{id: id, judge: (*wait).active, kind: forCreation})
+	return w.wait(ctx, &wait{id: id, short: w.options.Short / 2, ends: (*wait).active})
 }
 
 // Gone waits until a load balancer is deleted: Octavia responds with 404 to it, or with the
 // status DELETED. The error is an [ErrPending], an [ErrFailed], that of the last look, or
 // that of the context.
 func (w *Waiter) Gone(ctx context.Context, id string) error {
-	return w.wait(ctx, &wait{id: id, judge: (*wait).gone, kind: forDeletion})
+	return w.wait(ctx, &wait{id: id, short: w.options.Short, ends: (*wait).gone})
 }
 
 func (w *Waiter) wait(ctx context.Context, t *wait) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("wait for load balancer %s: %w", t.id, context.Cause(ctx))
-	}
-	t.begun, t.done, t.latest = time.Now(), make(chan error, 1), ErrPending
-	w.join(t) //nolint:contextcheck // the poller has a context of its own, since several waits share it
-	defer w.leave(t)
-	limit := time.NewTimer(w.options.Limit)
-	defer limit.Stop()
-	var err error
-	select {
-	case err = <-t.done:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-limit.C:
-		err = w.latest(t)
-	}
-	if err != nil {
+	t.latest = ErrPending
+	if err := w.poll(ctx, t); err != nil {
 		return fmt.Errorf("wait for load balancer %s: %w", t.id, err)
 	}
 
 	return nil
 }
 
-// latest returns the result of a wait at its limit.
-func (w *Waiter) latest(t *wait) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case err := <-t.done:
-		return err
-	default:
-		w.giveUp(t)
-
-		return t.latest
-	}
-}
-
-// giveUp ends a wait without a result. The caller holds mu.
-func (w *Waiter) giveUp(t *wait) {
-	t.done <- t.latest
-	delete(w.waits, t)
-	w.crowd.inVain(t, w.options.Limit)
-}
-
-// join adds a wait, and starts the poller if there is none. A wait that there is no room for
-// ends at once, or the oldest one does.
-func (w *Waiter) join(t *wait) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waits[t] = struct{}{}
-	for {
-		excess := w.crowd.excess(w.waits, t)
-		if excess == nil {
-			break
+// poll looks at a load balancer until a look ends the wait, or its time is over.
+func (w *Waiter) poll(ctx context.Context, t *wait) error {
+	limit, began := w.limit(ctx), time.Now()
+	long := false
+	defer func() {
+		if long {
+			w.long.Release(1)
 		}
-		w.giveUp(excess)
-	}
-	if w.stop == nil {
-		ctx, cancel := context.WithCancel(context.Background())
-		w.stop = cancel
-		go w.poll(ctx)
+	}()
+	for {
+		elapsed := time.Since(began)
+		left := limit - elapsed
+		if long = long || w.long.TryAcquire(1); !long {
+			left = min(left, t.short-elapsed)
+		}
+		interval := min(max(w.options.Interval, elapsed/share), slowest*w.options.Interval)
+		if !sleep(ctx, min(interval, left)) {
+			return context.Cause(ctx)
+		}
+		if left -= interval; left <= 0 {
+			return t.latest
+		}
+		l := w.look(ctx, t.id, left)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if over, err := t.ends(t, l); over {
+			return err
+		}
+		t.see(l)
 	}
 }
 
-// leave removes a wait, and ends the poller if there is no other one.
-func (w *Waiter) leave(t *wait) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.waits, t)
-	if len(w.waits) == 0 && w.stop != nil {
-		w.stop()
-		w.stop = nil
+// limit returns how long a wait lasts.
+func (w *Waiter) limit(ctx context.Context) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return w.options.Limit
+	}
+
+	left := time.Until(end)
+
+	return min(w.options.Limit, left-left/reserve)
+}
+
+// sleep reports whether a time has passed before the context has ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
 	}
 }

@@ -1,10 +1,8 @@
 package snapshot
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,32 +31,6 @@ func (s *Snapshot) listBalancers(ctx context.Context) (*balancerList, error) {
 	s.members.retain(func(lb string) bool { return list.byID[lb] != nil })
 
 	return list, nil
-}
-
-// where returns the load balancers that fit and are not being deleted, oldest first.
-func (l *balancerList) where(fits func(*client.LoadBalancerInfo) bool) []*client.LoadBalancerInfo {
-	var found []*client.LoadBalancerInfo
-	for _, lb := range l.byID {
-		if isThere(lb) && fits(lb) {
-			found = append(found, lb)
-		}
-	}
-
-	return oldestFirst(found)
-}
-
-// isThere reports whether a load balancer is neither deleted nor about to be.
-func isThere(lb *client.LoadBalancerInfo) bool {
-	return !lb.Provisioning.IsDeleted() && lb.Provisioning != client.ProvisioningPendingDelete
-}
-
-// oldestFirst sorts load balancers, and returns them.
-func oldestFirst(all []*client.LoadBalancerInfo) []*client.LoadBalancerInfo {
-	slices.SortFunc(all, func(a, b *client.LoadBalancerInfo) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
-
-	return all
 }
 
 // partList has the parts of all load balancers, without their members.

@@ -3,9 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 )
@@ -169,49 +166,6 @@ func (s *Snapshot) read(ctx context.Context) (allLists, error) {
 	})
 
 	return l, group.Wait()
-}
-
-// FindByName returns the load balancers with the name of a Service, or with its legacy name,
-// oldest first, without those that are being deleted. If the list of others has none, or has
-// one that this process has written since, those with the name are listed after the call:
-// there may be a new one. None with a legacy name are new, but one may have been deleted.
-func (s *Snapshot) FindByName(ctx context.Context, name, legacy string) ([]*client.LoadBalancerInfo, error) {
-	called := time.Now()
-	list, err := s.balancers.Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	isOf := func(lb *client.LoadBalancerInfo) bool { return lb.Name == name || lb.Name == legacy }
-	found := list.where(isOf)
-	changed := func(lb *client.LoadBalancerInfo) bool { return s.wroteSince(lb.ID, list.begun) }
-	if !list.begun.Before(called) || len(found) > 0 && !slices.ContainsFunc(found, changed) {
-		return found, nil
-	}
-	names := []string{name}
-	if slices.ContainsFunc(found, func(lb *client.LoadBalancerInfo) bool { return lb.Name == legacy && changed(lb) }) {
-		names = append(names, legacy)
-	}
-	found = slices.DeleteFunc(found, func(lb *client.LoadBalancerInfo) bool { return slices.Contains(names, lb.Name) })
-	for _, name := range names {
-		fresh, err := s.api.Octavia.ListLoadBalancers(ctx, client.LoadBalancerQuery{Name: name})
-		if err != nil {
-			return nil, fmt.Errorf("list load balancers: %w", err)
-		}
-		found = append(found, lists.Filter(fresh, isThere)...)
-	}
-
-	return oldestFirst(found), nil
-}
-
-// FindByTag returns the load balancers that have a tag, as the list of others has them, oldest
-// first, without those that are being deleted.
-func (s *Snapshot) FindByTag(ctx context.Context, tag string) ([]*client.LoadBalancerInfo, error) {
-	list, err := s.balancers.Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return list.where(func(lb *client.LoadBalancerInfo) bool { return slices.Contains(lb.Tags, tag) }), nil
 }
 
 // Groups returns the security groups with a name. One that was created within

@@ -192,9 +192,6 @@ func TestOtherProject(t *testing.T) {
 		if o := f.observed(id); o != nil {
 			t.Errorf("got %+v", o)
 		}
-		if found, err := f.FindByName(t.Context(), "other", ""); err != nil || len(found) > 0 {
-			t.Errorf("got %v, %v", found, err)
-		}
 	})
 }
 
@@ -358,66 +355,6 @@ func TestCanceled(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Load balancers are found by name in the shared list, unless it may be too old.
-func TestFindByName(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(f *fixture) {
-		const name, legacy = "kube_service_kubernetes_default_web", "a1234"
-		find := func(reason string, lists int, want ...string) {
-			f.t.Helper()
-			f.Interceptor().Reset()
-			found, err := f.FindByName(f.t.Context(), name, legacy)
-			if err != nil {
-				f.t.Error(err)
-			}
-			var got []string
-			for _, lb := range found {
-				got = append(got, lb.ID)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				f.t.Errorf("%s: %s", reason, diff)
-			}
-			if got := f.Interceptor().Total(); got != lists {
-				f.t.Errorf("%s: %d calls, want %d", reason, got, lists)
-			}
-		}
-		find("no list yet", 1)
-		time.Sleep(time.Second)
-		find("one may have been created since the list", 1)
-		time.Sleep(time.Second)
-		id := f.add("web")
-		f.add("other")
-		find("it was created since the list", 1, id)
-		requests := f.Requests("octavia.ListLoadBalancers")
-		if query := requests[len(requests)-1].Query; query.Get("name") != name {
-			f.t.Errorf("a list of all: %v", query)
-		}
-		time.Sleep(snapshot.DefaultMaxAge)
-		find("the list is read again", 1, id)
-		time.Sleep(time.Second)
-		find("it is in the list", 0, id)
-		f.Wrote(id)
-		time.Sleep(time.Second)
-		find("it may have another name by now", 1, id)
-		time.Sleep(snapshot.DefaultMaxAge)
-		find("the list is read again", 1, id)
-		time.Sleep(time.Second)
-		find("it has not", 0, id)
-		time.Sleep(snapshot.DefaultMaxAge)
-		second := f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: legacy, Subnet: f.subnet})
-		find("the oldest one comes first", 1, id, second)
-		f.SetLoadBalancerStatus(id, "DELETED")
-		time.Sleep(snapshot.DefaultMaxAge)
-		find("it is deleted", 1, second)
-		f.SetLoadBalancerStatus(second, "PENDING_DELETE")
-		time.Sleep(snapshot.DefaultMaxAge)
-		find("it is being deleted", 1)
-		third := f.add("web")
-		time.Sleep(time.Second)
-		find("another one was created since the list", 1, third)
-	})
 }
 
 // Security groups are found by name in a list of their own.

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,6 +10,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
+// maxHang is the part of the limit that a read lasts at most.
+const maxHang = 10
+
 // look is what one read shows of a load balancer. The status is DELETED for one that does
 // not exist, and has no meaning with an error.
 type look struct {
@@ -16,53 +20,42 @@ type look struct {
 	err    error
 }
 
-// wait is one wait for a load balancer. All but done is guarded by the lock of its Waiter.
+// look reads a load balancer. A read that hangs must not use up the time that is left of the wait.
+func (w *Waiter) look(ctx context.Context, id string, left time.Duration) look {
+	ctx, cancel := context.WithTimeout(ctx, min(left, w.options.Limit/maxHang))
+	defer cancel()
+	switch lb, err := w.api.GetLoadBalancer(ctx, id); {
+	case errors.Is(err, apierr.ErrNotFound):
+		return look{status: client.ProvisioningDeleted}
+	case err != nil:
+		return look{err: err}
+	default:
+		return look{status: lb.Provisioning}
+	}
+}
+
+// wait is one wait, with what its looks have shown so far.
 type wait struct {
 	id string
-	// judge reports whether a look ends the wait, and with which error.
-	judge func(*wait, look) (over bool, err error)
-	begun time.Time
-	// kind is what it is for. Nothing is to be done after a deletion.
-	kind kind
-	// looked means that there was a look.
-	looked bool
+	// short is its limit while there is no room for a longer wait.
+	short time.Duration
+	// ends reports whether a look ends the wait, and with which error.
+	ends func(*wait, look) (bool, error)
 	// changing means that a look has shown the change under way.
 	changing bool
 	// before is the status that the look before has shown, empty if it failed.
 	before client.ProvisioningStatus
 	// latest is the error of the wait if no further look ends it.
 	latest error
-	// done has room for the result, so that it is sent even if the caller has left.
-	done chan error
 }
 
-// see takes a look into account, and reports whether it ends the wait. The result is sent.
-func (t *wait) see(l look) (over bool) {
-	t.looked = true
-	over, err := t.judge(t, l)
-	if over {
-		t.done <- err
-
-		return true
-	}
+// see takes a look into account that has not ended the wait.
+func (t *wait) see(l look) {
 	t.before, t.latest = l.status, ErrPending
 	if l.err != nil {
 		t.before, t.latest = "", fmt.Errorf("%w, as far as is known: %w", ErrPending, l.err)
 	}
 	t.changing = t.changing || l.err == nil && l.status.IsPending()
-
-	return false
-}
-
-// patience is how long a wait may last if there are n of them. A worker that waits for a
-// change has more to do at its end, which would be found out anew later: it waits for a
-// fifth of the limit at least. Nothing follows a deletion.
-func (t *wait) patience(limit time.Duration, n time.Duration) time.Duration {
-	if t.kind == forDeletion {
-		return limit / (n * n)
-	}
-
-	return max(limit/n, limit/leastShare)
 }
 
 // isCertain reports whether a look shows what ends the work on a load balancer, and an old

@@ -1,0 +1,94 @@
+package openstack
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+)
+
+// TestLoadBalancerSlowChanges (OS-LB-6): creations, changes and deletions that take as long as
+// virtual machines need are awaited: an error would be a Warning Event of the Service.
+func TestLoadBalancerSlowChanges(t *testing.T) {
+	t.Parallel()
+	const change = 2 * time.Minute
+	delays := openstack.Delays{LoadBalancerCreate: change, LoadBalancerUpdate: change / 4, LoadBalancerDelete: change}
+	cases := map[string]struct {
+		reason string
+		do     func(b *balanced, svc *v1.Service) error
+	}{
+		"Created": {"the load balancer is built", func(*balanced, *v1.Service) error { return nil }},
+		"NodeLeaves": {"members change", func(b *balanced, svc *v1.Service) error {
+			return b.lb.UpdateLoadBalancer(b.t.Context(), clusterName, b.now(svc), b.nodes[:2])
+		}},
+		"Failover":    {"Octavia replaces the virtual machine", func(b *balanced, svc *v1.Service) error { return b.failover(svc, change).ensureOnce(svc) }},
+		"Deleted":     {"it is gone", func(b *balanced, svc *v1.Service) error { return b.deleteOnce(svc) }},
+		"DeletedBusy": {"it is being changed", func(b *balanced, svc *v1.Service) error { return b.failover(svc, change).deleteOnce(svc) }},
+		"DeletedTwice": {"the process was restarted meanwhile", func(b *balanced, svc *v1.Service) error {
+			if err := b.lb.Octavia.DeleteLoadBalancer(b.t.Context(), b.balancerOf(svc).ID, true); err != nil {
+				return err
+			}
+
+			return b.deleteOnce(svc)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads), Delays: &delays}, "")
+				b.production()
+				svc := b.create(web())
+				if err := b.ensureOnce(svc); err != nil {
+					t.Fatalf("creation: %v", err)
+				}
+				if err := tc.do(b, svc); err != nil {
+					t.Errorf("%s: %v", tc.reason, err)
+				}
+				if events := b.recorded(); len(events) > 0 {
+					t.Errorf("%s: events %q", tc.reason, events)
+				}
+			})
+		})
+	}
+}
+
+// ensureOnce syncs a Service, with the time that an operation has.
+func (b *balanced) ensureOnce(svc *v1.Service) error {
+	_, err := b.lb.EnsureLoadBalancer(b.t.Context(), clusterName, b.now(svc), b.nodes)
+
+	return err
+}
+
+// deleteOnce deletes the load balancer of a Service in the same way.
+func (b *balanced) deleteOnce(svc *v1.Service) error {
+	return b.lb.EnsureLoadBalancerDeleted(b.t.Context(), clusterName, b.now(svc))
+}
+
+// failover makes the load balancer of a Service pending for a while.
+func (b *balanced) failover(svc *v1.Service, duration time.Duration) *balanced {
+	b.StartFailover(b.balancerOf(svc).ID, duration)
+
+	return b
+}
+
+// TestLoadBalancerWaitSteps (OS-LB-6): OCCM_WAIT_LB_ACTIVE_STEPS limits waits.
+func TestLoadBalancerWaitSteps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		times := quick()
+		times.client.Dial = b.Server().Dial
+		b.cloud = connectTo(t, b.kube, noEnvironment().with(map[string]string{variableWaitSteps: "7"}), b.CloudConfig(openstack.UserCCM, ""), times)
+		b.lb = b.cloud.loadBalancer
+		b.HoldPending("", true)
+		began := time.Now()
+		err := b.ensureOnce(b.create(web()))
+		if took := time.Since(began); again(err) < minRetryAfter || took < 13*time.Second || took > 15*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}
