@@ -111,6 +111,9 @@ func (r *run) settle(ctx context.Context, found *balancer) error {
 	if status != client.ProvisioningPendingCreate && status != client.ProvisioningPendingUpdate {
 		return nil
 	}
+	if len(r.others) > 0 {
+		return r.pending(id) // clients may use those, which have to follow the Nodes
+	}
 	found.release()
 	found.free = nil
 	if err := r.wait(ctx, id, r.waiter.Active); err != nil && !errors.Is(err, pending.ErrFailed) && !errors.Is(err, pending.ErrGone) {
