@@ -113,7 +113,7 @@ func (p *pod) run(t *testing.T) {
 		t.Fatalf("the arguments of the container are %q, those of the process %q", rendered[1:], args)
 	}
 	clients := []string{"kubeconfig"}
-	if len(p.container.Ports) > 0 { // others are no servers
+	if p.Spec.RestartPolicy != v1.RestartPolicyNever { // the Pod of a Job is no server
 		args = append(p.serving(args), longLeases...)
 		clients = append(clients, "authentication-kubeconfig", "authorization-kubeconfig")
 	}
