@@ -112,21 +112,24 @@ func TestProveWithoutNodes(t *testing.T) {
 	}.Check(t)
 }
 
-// FW-CONFIG-14: a password that the guard of the process holds back is not sent, and the proof can
-// be repeated.
+// FW-CONFIG-14: a password that was refused is not sent again, and the proof fails. As long as another
+// password of the account delays logins, a proof can be repeated.
 func TestProveRespectsTheGuard(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 1, openstack.Options{})
 	times := quick()
 	times.client.LoginGuard = login.NewGuard(login.DefaultLimits(), clock.RealClock{})
+	right := f.CloudConfig(openstack.UserCCM, "")
 	p := providertest.Proof{
-		Reason: "the first login", Prove: proving(times), Text: wrongPassword(f.CloudConfig(openstack.UserCCM, "")), Changes: f.left, Err: "user or password is wrong",
+		Reason: "the first login", Prove: proving(times), Text: wrongPassword(right), Changes: f.left, Err: "user or password is wrong",
 	}
 	p.Check(t)
-	p.Reason, p.Unanswered, p.Err = "the second one", true, "not tried again before"
+	p.Reason, p.Err = "the second one", "not tried again before"
+	p.Check(t)
+	p.Reason, p.Text, p.Unanswered = "another password", right, true
 	p.Check(t)
 	if n := f.Interceptor().Count("keystone.CreateToken"); n != 1 {
-		t.Errorf("the password was sent %d times", n)
+		t.Errorf("passwords were sent %d times", n)
 	}
 }
 

@@ -97,6 +97,8 @@ type NotTriedError struct {
 	Until time.Time
 	// Cause is the failure that it is not tried for.
 	Cause error
+	// Refused reports whether the target has refused this password and never accepted it.
+	Refused bool
 }
 
 // Error returns the cause, and the time until which it applies if that is certain.
@@ -265,7 +267,7 @@ func (g *Guard) check(a *account, s *secret) error {
 		}
 	}
 	if now.Before(until) {
-		return &NotTriedError{Until: until, Cause: cause}
+		return &NotTriedError{Until: until, Cause: cause, Refused: s.delay.cause != nil && !s.accepted}
 	}
 
 	return nil

@@ -368,3 +368,35 @@ func TestLimitsHold(t *testing.T) {
 		})
 	}
 }
+
+// A login that is not tried reports whether the target has refused this very password, unless it has
+// accepted it before: then a directory behind the target may not be reachable.
+func TestNotTriedIsRefused(t *testing.T) {
+	t.Parallel()
+	other := login.Request{Account: "u", Password: "other", Target: "cloud one"}
+	same := login.Request{Account: "u", Password: "p", Target: "cloud one"}
+	for name, tc := range map[string]struct {
+		reason  string
+		results []login.Result
+		request login.Request
+		want    bool
+	}{
+		"Refused":  {"this password", []login.Result{login.Refused}, same, true},
+		"Accepted": {"it was right before", []login.Result{login.Accepted, login.Refused}, same, false},
+		"Other":    {"another password of the account", []login.Result{login.Refused}, other, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := login.NewGuard(login.DefaultLimits(), clocktesting.NewFakeClock(time.Date(2030, 1, 2, 3, 0, 0, 0, time.UTC)))
+			for _, result := range tc.results {
+				if !try(t, g, same, result) {
+					t.Fatalf("%s: a login was not tried", tc.reason)
+				}
+			}
+			notTried, ok := errors.AsType[*login.NotTriedError](g.Check(tc.request))
+			if tc.want && !ok || ok && notTried.Refused != tc.want {
+				t.Errorf("%s: not tried is %v, refused is not %t", tc.reason, notTried, tc.want)
+			}
+		})
+	}
+}

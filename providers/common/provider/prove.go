@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -43,8 +44,8 @@ type Proof struct {
 // Unanswered reports whether a proof has failed without a response that concerns the
 // cloud-config: the cloud does not respond, or a login is not tried now. It can be repeated.
 func Unanswered(err error) bool {
-	if apierr.Has[*login.NotTriedError](err) {
-		return true
+	if notTried, ok := errors.AsType[*login.NotTriedError](err); ok {
+		return !notTried.Refused // the running cloud may have tried this password already
 	}
 	switch apierr.Code(err) {
 	case apierr.CodeUnavailable, apierr.CodeTimeout, apierr.CodeCanceled, apierr.CodeThrottled:
