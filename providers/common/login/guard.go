@@ -22,8 +22,7 @@ type Limits struct {
 	// have been started again and again.
 	Interval time.Duration
 	// PerPassword and PerAccount are how many logins may fail in an interval, with one
-	// password and with all passwords of an account. A password that a target has accepted
-	// is limited there by PerAccount alone.
+	// password and with all passwords of an account, so that a new one can be tried at once.
 	PerPassword, PerAccount int
 	// Delays are those after refused logins in a row at a target, and DelaysIfAccepted
 	// those with a password that the target has accepted before: it may be right, and a
@@ -40,7 +39,7 @@ func DefaultLimits() Limits {
 		PerPassword:      2,
 		PerAccount:       3,
 		Delays:           []time.Duration{15 * time.Second, 10 * time.Minute},
-		DelaysIfAccepted: []time.Duration{15 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute},
+		DelaysIfAccepted: []time.Duration{30 * time.Second, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute},
 	}
 }
 
@@ -260,7 +259,7 @@ func (g *Guard) check(a *account, s *secret) error {
 	now := g.clock.Now()
 	until, cause := s.delay.Until(), s.delay.cause
 	for _, free := range []time.Time{
-		g.limits.free(a.of(s), g.perPassword(s)), g.limits.free(a.failures, g.limits.PerAccount), g.settled(a),
+		g.limits.free(a.of(s), g.limits.PerPassword), g.limits.free(a.failures, g.limits.PerAccount), g.settled(a),
 	} {
 		if free.After(until) {
 			until, cause = free, a.failures[len(a.failures)-1].cause
@@ -292,20 +291,16 @@ func (g *Guard) settled(a *account) time.Time {
 	return g.begun.Add(g.limits.Interval)
 }
 
-func (g *Guard) perPassword(s *secret) int {
-	if s.accepted {
-		return g.limits.PerAccount
-	}
-
-	return g.limits.PerPassword
-}
-
 // conflict returns a login under way that another one has to wait for, nil if there is
 // none: passwords that were not accepted, or failed since, are tried one at a time, and no
 // more logins run at a time than may fail.
 func (g *Guard) conflict(a *account, s *secret) *secret {
+	failed := len(a.of(s))
 	for _, other := range a.underWay {
-		if a.unproven(s) && a.unproven(other) || len(a.underWay)+len(a.failures) >= g.limits.PerAccount {
+		if other.password == s.password {
+			failed++ // it may
+		}
+		if a.unproven(s) && a.unproven(other) || failed >= g.limits.PerPassword || len(a.underWay)+len(a.failures) >= g.limits.PerAccount {
 			return other
 		}
 	}
