@@ -74,7 +74,7 @@ func TestProve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 2, openstack.Options{Regions: []string{"RegionOne", "RegionTwo"}})
-			nodes := append(f.nodes, kubetest.Node("node-gone", kubetest.ProviderID("openstack:///"+gone), kubetest.NotReady()),
+			nodes := append(slices.Clone(f.nodes), kubetest.Node("node-gone", kubetest.ProviderID("openstack:///"+gone), kubetest.NotReady()),
 				kubetest.Node("other", kubetest.ProviderID("aws:///us-west-2a/i-1")))
 			p := tc.proof
 			p.Prove, p.Nodes, p.Changes, p.Text = proving(quick()), nodes, f.left, f.CloudConfig(openstack.UserCCM, "")

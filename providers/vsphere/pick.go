@@ -48,7 +48,7 @@ func (n identity) rank(v vm, found []vm) int {
 	switch {
 	case alone && host == differs:
 		return ranAloneRenamed
-	case alone && !(v.isOff() && n.replaced(found)):
+	case alone && (!v.isOff() || !n.replaced(found)):
 		return ranAlone
 	case v.runs():
 		return ranks[host].runs

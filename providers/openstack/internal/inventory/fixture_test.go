@@ -66,7 +66,7 @@ func (f *fixture) connect(t *testing.T, user string, cfg client.Config) {
 		inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project},
 		inventory.Config{Clock: f.clock, Nodes: f.listNodes, ListWait: openstacktest.Timeout},
 	)
-	t.Cleanup(f.Inventory.Close)
+	t.Cleanup(f.Close)
 }
 
 func (f *fixture) listNodes() ([]string, bool) {

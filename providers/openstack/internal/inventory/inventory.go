@@ -171,7 +171,7 @@ func (i *Inventory) Find(ctx context.Context, id string) (*Server, error) {
 	}
 	alone, err := i.read(ctx, id, i.config.MaxAge)
 	if err != nil && !errors.Is(err, ErrAbsent) {
-		return row.server, nil //nolint:nilerr // the list has proven that it exists
+		return row.server, nil // the list has proven that it exists
 	}
 
 	return alone, err

@@ -161,7 +161,7 @@ func (f *feed) take(ctx context.Context, set *types.UpdateSet) {
 	}
 	f.poller.pages = set != nil && set.Truncated != nil && *set.Truncated
 	switch {
-	case f.poller.pages && !(f.reading && f.rereads.verifying):
+	case f.poller.pages && (!f.reading || !f.rereads.verifying):
 		return // a part of an inventory, or of what has changed, is none
 	case f.poller.pages: // a page of what is known already shows that the vCenter responds
 	case f.reading:
