@@ -53,7 +53,10 @@ func exposures() map[string]exposure {
 		}},
 		"openstack": {services: true, start: func(t *testing.T, c *cluster) (string, []string) {
 			t.Helper()
-			p := c.startProject(t, "a")
+			p := c.startProject(t)
+			node := p.add("a")
+			node.SystemUUID = "" // with nothing but its name the list of servers is read, which has metrics
+			c.join(t, node)
 			p.Interceptor().Inject("nova", simserver.Nth(1), simserver.Status(http.StatusTooManyRequests))
 
 			return p.config() + "\n[Route]\nrouter-id = " + p.router + "\n", []string{"a"}

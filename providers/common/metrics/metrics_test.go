@@ -163,7 +163,7 @@ func TestAgesGrow(t *testing.T) {
 	}{{0, 10, 60}, {30 * time.Second, 40, 90}, {time.Hour, 3640, 3690}} {
 		b.pass(look.after)
 		b.want(t, fmt.Sprintf(`
-# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.
+# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet. A list that no lookup needs is not read.
 # TYPE multicloud_ccm_snapshot_age_seconds gauge
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc1"} %d
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} %d
@@ -172,7 +172,7 @@ multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} %d
 
 	r.Snapshot("vc2").Refreshed(b.clock.Now()) // the same source once more
 	b.want(t, `
-# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.
+# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet. A list that no lookup needs is not read.
 # TYPE multicloud_ccm_snapshot_age_seconds gauge
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc1"} 3640
 multicloud_ccm_snapshot_age_seconds{provider="vsphere",source="vc2"} 0
@@ -187,7 +187,7 @@ func TestFirstRefreshCounts(t *testing.T) {
 	b.pass(5 * time.Second)
 	b.set.Recorder("aws").Snapshot("instances").Refreshed(begun)
 	b.want(t, `
-# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.
+# HELP multicloud_ccm_snapshot_age_seconds [ALPHA] Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet. A list that no lookup needs is not read.
 # TYPE multicloud_ccm_snapshot_age_seconds gauge
 multicloud_ccm_snapshot_age_seconds{provider="aws",source="instances"} 5
 `, "multicloud_ccm_snapshot_age_seconds")

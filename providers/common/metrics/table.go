@@ -53,7 +53,7 @@ var (
 	snapshotAge = Metric{
 		"multicloud_ccm_snapshot_age_seconds", Gauge,
 		[]string{"provider", "source"},
-		"Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet.",
+		"Age of the data from a list or change feed of the cloud. Keeps growing while no update arrives, counting from process start if none has arrived yet. A list that no lookup needs is not read.",
 	}
 	snapshotRequests = Metric{
 		"multicloud_ccm_snapshot_requests_total", Counter,
