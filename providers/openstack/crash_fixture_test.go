@@ -117,6 +117,8 @@ type lbProcess struct {
 	api       *kubetest.Clientset
 	cloud     *cloud
 	balancers cloudprovider.LoadBalancer
+	// status is the last one that was returned.
+	status v1.LoadBalancerStatus
 }
 
 // run starts the provider of a cluster with these Services.
@@ -183,7 +185,10 @@ func (p *lbProcess) ensure(ctx context.Context, name string, nodes ...*v1.Node) 
 }
 
 func (p *lbProcess) ensureOnce(ctx context.Context, name string, nodes ...*v1.Node) error {
-	_, err := p.balancers.EnsureLoadBalancer(ctx, p.cluster, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
+	status, err := p.balancers.EnsureLoadBalancer(ctx, p.cluster, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
+	if status != nil {
+		p.status = *status
+	}
 
 	return err
 }

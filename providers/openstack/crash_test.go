@@ -43,9 +43,9 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	var cases, pairs atomic.Int64
 	seed := crashSeed(t)
+	all, golden := crashScenarios(), readRecordings(t)
+	maps.Copy(all, liveScenarios())
 	t.Run("all", func(t *testing.T) {
-		all := crashScenarios()
-		maps.Copy(all, liveScenarios())
 		for i, name := range slices.Sorted(maps.Keys(all)) {
 			if all[name].sparse > 0 && (raceDetector && (i+seed)%liveSample != 0 || testing.Short() && (i+seed)%shortSample != 0) {
 				continue
@@ -55,6 +55,11 @@ func TestCrash(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c := newCrash(t, all[name])
 					c.turn += seed
+					c.explorer.Baseline(t)
+					golden.compare(t, name, c.recording)
+					if *update {
+						return
+					}
 					cases.Add(int64(c.sweep(t)))
 					if !raceDetector && all[name].sparse == 0 {
 						hash := fnv.New64()
@@ -66,6 +71,9 @@ func TestCrash(t *testing.T) {
 			})
 		}
 	})
+	if *update {
+		golden.write(t, all)
+	}
 	t.Logf("%d cases with one fault, %d with two; single changes with one in %d of their faults: %s=%d",
 		cases.Load(), pairs.Load(), sharedCalls, seedVariable, seed)
 }
@@ -75,6 +83,9 @@ type crash struct {
 	*lbSite
 
 	scenario scenario
+	// existing are the resources before the operation, and recording is that of the baseline.
+	existing  []string
+	recording recording
 	// before are the Services as they are before the operation.
 	before   []*v1.Service
 	api      *kubetest.Clientset // of the run
@@ -116,7 +127,7 @@ func newCrash(t *testing.T, s scenario) *crash {
 	}
 	c.api = p.api
 	c.watch(p)
-	c.start = c.Snapshot()
+	c.start, c.existing = c.Snapshot(), c.Resources()
 	c.turn = len(s.change) + len(s.config) // others in each scenario
 	c.config, c.cluster = cmp.Or(s.after, c.config), cmp.Or(s.cluster, c.cluster)
 	c.explorer = &explore.Explorer{Begin: c.begin, Writes: c.writes}
@@ -234,17 +245,16 @@ func (c *crash) begin(t testing.TB, call int) explore.Run {
 			t.Errorf("not served any more after %v", all)
 		}
 	}
+	operate := func(ctx context.Context) error { return c.scenario.operate(ctx, first) }
 	if call == 0 {
 		c.Interceptor().Reset()
+		operate = func(ctx context.Context) error { return c.operateRecorded(ctx, t, first) }
 	}
 
 	return explore.Run{
 		Cloud: c,
 		Operate: func(ctx context.Context) error {
-			err := c.scenario.operate(ctx, first)
-			if call == 0 {
-				c.baseline = c.Interceptor().History()
-			}
+			err := operate(ctx)
 			time.Sleep(lastChange) // a stale read may have ended the last wait too early
 			served()
 			if all := c.Unserved(); c.once && len(all) > 0 {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"time"
 	"strings"
 )
 
@@ -173,6 +174,23 @@ type watch struct {
 	Watch
 
 	down bool
+	// since is when it was last served before it is down, and lasted how long earlier outages were.
+	since  time.Time
+	lasted time.Duration
+}
+
+// name is where the traffic arrives: "192.0.2.5 TCP 80".
+func (w *watch) name() string { return w.Address + " " + w.Protocol + " " + strconv.Itoa(w.Port) }
+
+// set stores whether the traffic is served now.
+func (w *watch) set(down bool, now time.Time) {
+	switch {
+	case down && !w.down:
+		w.since = now
+	case !down && w.down:
+		w.lasted += now.Sub(w.since)
+	}
+	w.down = down
 }
 
 // WatchServing has [Cloud.Outages] report each call after which an address, protocol
@@ -210,7 +228,27 @@ func (c *Cloud) Unserved() []string {
 		c.look("Unserved")
 		for _, w := range c.watches {
 			if w.down {
-				all = append(all, w.Address+" "+w.Protocol+" "+strconv.Itoa(w.Port))
+				all = append(all, w.name())
+			}
+		}
+	})
+
+	return all
+}
+
+// OutageTimes returns for how long what is watched was not served in all, without what always
+// was: "192.0.2.5 TCP 80: 3s". It is looked at after each call.
+func (c *Cloud) OutageTimes() []string {
+	var all []string
+	c.inspect(func() {
+		c.look("OutageTimes")
+		for _, w := range c.watches {
+			lasted := w.lasted
+			if w.down {
+				lasted += time.Since(w.since)
+			}
+			if lasted > 0 {
+				all = append(all, w.name()+": "+lasted.String())
 			}
 		}
 	})
@@ -224,18 +262,18 @@ func (c *Cloud) look(op string) {
 	if len(c.watches) == 0 {
 		return
 	}
-	all := c.serving()
+	all, now := c.serving(), time.Now()
 	for _, w := range c.watches {
 		if w.Until != nil && w.Until() {
-			w.down = false
+			w.set(false, now)
 
 			continue
 		}
 		served := slices.ContainsFunc(all, func(e served) bool { return c.serves(e, w.Watch) })
 		if !served && !w.down {
-			c.outages = append(c.outages, op+": "+w.Address+" "+w.Protocol+" "+strconv.Itoa(w.Port))
+			c.outages = append(c.outages, op+": "+w.name())
 		}
-		w.down = !served
+		w.set(!served, now)
 	}
 }
 
