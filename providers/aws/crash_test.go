@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws/faulttest"
 )
@@ -30,7 +32,7 @@ const (
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	all, faults := scenarios(), explore.Faults()
+	all, faults, golden := scenarios(), explore.Faults(), readGoldens(t)
 	var ran, cases, doubles, ends atomic.Int64
 	t.Run("all", func(t *testing.T) {
 		shared := newTemplates(t)
@@ -42,6 +44,10 @@ func TestCrash(t *testing.T) {
 					return
 				}
 				c, explorer := newCrash(t, shared, s)
+				golden.compare(t, name, c.recorded)
+				if *update {
+					return
+				}
 				for _, n := range sampler.of((explorer.Baseline(t).Calls + 1) * len(faults)) {
 					explorer.Inject(t, explore.Injection{First: 1 + n/len(faults), Fault: faults[n%len(faults)]})
 					cases.Add(1)
@@ -58,6 +64,11 @@ func TestCrash(t *testing.T) {
 			})
 		}
 	})
+	if *update {
+		golden.write(t, all)
+
+		return
+	}
 	report(t, "%d cases of operation, call and fault in %d scenarios, %d with two faults, %d different outcomes, in %s",
 		cases.Load(), ran.Load(), doubles.Load(), ends.Load(), time.Since(began).Round(time.Second))
 	if raceDetector || int(ran.Load()) < len(all) {
@@ -85,6 +96,9 @@ type crash struct {
 	// want is the end of the baseline, and unreached what does not get through then.
 	want      state
 	unreached []string
+	// events are those of the baseline, and recorded is the text about it.
+	events   []string
+	recorded string
 	// faults injects them, and replayed is how many calls of the operation the
 	// next run does not make.
 	faults   *faulttest.Region
@@ -135,11 +149,16 @@ func (c *crash) begin(t testing.TB, call int) explore.Run {
 		lb := c.provider(&replayer{record: &c.recording})
 		c.prime(lb)
 		c.primed = len(c.recording.exchanges)
+		before, events := c.state(), record.NewFakeRecorder(100)
+		lb.services.SetRecorder(events)
 
 		return c.run(func(ctx context.Context) error {
-			defer c.noteBaseline()
+			err := c.operate(ctx, lb)
+			c.noteBaseline()
+			c.events = kubetest.Events(events)
+			c.recorded = c.golden(before)
 
-			return c.operate(ctx, lb)
+			return err
 		})
 	}
 	before := c.recording.exchanges[:c.primed+call-1]
