@@ -2,9 +2,9 @@
 //
 // What it promises:
 //
-//   - [Guard]: of all logins that share it, no more are refused or stay without a response
-//     within an interval than its [Limits] allow, for each password and for each account,
-//     however many run at the same time. A login reserves one of these failures before its
+//   - [Guard]: of all logins that share it, no more are refused, or stay without a response
+//     with a password that may be wrong, within an interval than its [Limits] allow, for each
+//     password and for each account, however many run at the same time. A login reserves one of these failures before its
 //     password is sent. The first login with a password runs alone.
 //   - A new process begins with one refused login: a process that is started again and again
 //     must not lock an account either.

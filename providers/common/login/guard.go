@@ -84,7 +84,8 @@ const (
 	Accepted Result = iota
 	// Refused means that the password is wrong or the account locked.
 	Refused
-	// Lost means that the password may have been refused: there was no response.
+	// Lost means that there was no response: the password may have been refused, unless the
+	// last response accepted it.
 	Lost
 	// Failed means any other failure, which locks no account.
 	Failed
@@ -175,8 +176,10 @@ func (g *Guard) record(r Request, s *secret, result Result, err error) {
 		}
 		s.delay.Fail(now, delays, err)
 	case Lost:
-		err = fmt.Errorf("%s did not respond to the login of %s at %s: %w", r.Target, r.Account, at, err)
-		a.failures = append(a.failures, failure{secretKey: s.secretKey, at: now, cause: err})
+		if !s.right() {
+			err = fmt.Errorf("%s did not respond to the login of %s at %s: %w", r.Target, r.Account, at, err)
+			a.failures = append(a.failures, failure{secretKey: s.secretKey, at: now, cause: err})
+		}
 	case Failed:
 	}
 	close(g.changed)
@@ -205,7 +208,10 @@ type secret struct {
 	delay    Backoff // after it was refused
 }
 
-// failure is a login that was refused, or that had no response.
+// right reports whether the last response of the target accepted the password.
+func (s *secret) right() bool { return s.accepted && s.delay.cause == nil }
+
+// failure is a login that was refused, or that may have been.
 type failure struct {
 	secretKey
 	at      time.Time

@@ -109,10 +109,16 @@ func TestTimesOfLogins(t *testing.T) {
 			[]int{0, 1, 181, 182, 362, 363},
 		},
 		"LostAfterAccepted": {
-			"it counts, too: the password may have changed",
+			"a password that was accepted is not stopped by a target that does not respond",
 			[]login.Result{login.Accepted},
 			false, login.Lost,
-			[]int{0, 1, 181, 182, 362},
+			[]int{0, 1, 2, 3, 4, 5, 6},
+		},
+		"LostAfterRefused": {
+			"it counts again once the password was refused: it may have changed",
+			[]login.Result{login.Accepted, login.Refused},
+			false, login.Lost,
+			[]int{0, 1, 181, 182, 362, 363},
 		},
 		"Failed": {
 			"other failures lock no account",
@@ -280,8 +286,10 @@ type schedule struct {
 	guard    *login.Guard
 	results  []login.Result
 	underWay []*attempt
-	failed   []*attempt // refused, or without a response before the password was accepted
+	failed   []*attempt // refused, or maybe, without a response before the password was accepted
 	accepted bool       // a password was
+	// right are the passwords that the last response of the target accepted.
+	right map[login.Request]bool
 }
 
 // step begins a login, ends one, or lets time pass.
@@ -314,10 +322,14 @@ func (s *schedule) end(a *attempt) {
 	a.done(a.result, errWrong)
 	switch a.result {
 	case login.Accepted:
-		s.accepted = true
+		s.accepted, s.right[a.request] = true, true
 		s.failed = slices.DeleteFunc(s.failed, func(other *attempt) bool { return other.request == a.request && other.result == login.Lost })
-	case login.Refused, login.Lost:
-		s.failed = append(s.failed, a)
+	case login.Lost:
+		if !s.right[a.request] {
+			s.failed = append(s.failed, a)
+		}
+	case login.Refused:
+		s.failed, s.right[a.request] = append(s.failed, a), false
 	case login.Failed:
 	}
 }
@@ -357,7 +369,7 @@ func TestLimitsHold(t *testing.T) {
 				fake := clocktesting.NewFakeClock(time.Now())
 				start := fake.Now()
 				s := &schedule{
-					T: rt, clock: fake, guard: login.NewGuard(limits, fake), results: results,
+					T: rt, clock: fake, guard: login.NewGuard(limits, fake), results: results, right: map[login.Request]bool{},
 				}
 				for range rapid.IntRange(1, 120).Draw(rt, "steps") {
 					s.step()

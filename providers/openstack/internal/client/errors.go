@@ -38,6 +38,7 @@ type Error struct {
 	cause      error  // why there was no response
 	sent       bool   // the request may have been received
 	retryAfter string // the header or field of that name
+	own        bool   // the response has the form of the service
 	receipt    bool   // Keystone requires more methods
 	permanent  bool   // a repetition cannot help
 }
@@ -165,7 +166,7 @@ func meaning(service Service, method string, status int, f fault) error {
 // fault is the content of the body of an error response.
 type fault struct {
 	kind, message, retryAfter string
-	// own reports whether a 404 has the form of the service.
+	// own reports whether it has the form of the service; of Nova, only that of a 404.
 	own bool
 }
 

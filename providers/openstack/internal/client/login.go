@@ -164,11 +164,12 @@ func loginResult(credentials Credentials, err error) login.Result {
 	return login.Failed
 }
 
-// isLost reports whether Keystone may have refused a login without a response.
+// isLost reports whether Keystone may have refused a login without a response. An error that
+// it describes itself is no refusal.
 func isLost(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 
-	return ok && e.mayBeApplied()
+	return ok && !e.own && e.mayBeApplied()
 }
 
 // isRefusedPassword reports whether Keystone has refused a password: not because other

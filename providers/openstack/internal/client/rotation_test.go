@@ -210,7 +210,7 @@ func TestDirectoryAway(t *testing.T) {
 			must(t, get(ctx, c))
 			f.clock.Step(50 * time.Minute)
 			must(t, get(ctx, c))
-			directory := f.Interceptor().Inject(opLogin, simserver.Always(), raw(http.StatusUnauthorized, unauthorized))
+			directory := f.Interceptor().Inject(opLogin, simserver.Always(), openstack.DirectoryAway())
 			f.RevokeTokens()
 			began := f.clock.Now()
 			for {
@@ -230,10 +230,6 @@ func TestDirectoryAway(t *testing.T) {
 		})
 	}
 }
-
-// unauthorized is how Keystone refuses a login, whatever the reason:
-// https://docs.openstack.org/api-ref/identity/v3/#password-authentication-with-unscoped-authorization.
-const unauthorized = `{"error":{"code":401,"message":"The request you have made requires authentication.","title":"Unauthorized"}}`
 
 // OS-AUTH-2: a project that is corrected is tried at once, with the same password: the
 // response to a wrong one is the same. The account has a limit of its own.
@@ -306,33 +302,57 @@ func TestBackoffWithoutPassword(t *testing.T) {
 	}
 }
 
-// OS-AUTH-2: logins without a response may have been refused. They are delayed by
-// seconds, and by the limit of the password.
+// OS-AUTH-2: logins without a response are delayed by seconds. Those of a password that was not
+// accepted yet may have been refused, and have its limit, unless Keystone itself describes a failure.
 func TestLoginsWithoutResponse(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, openstack.Options{})
-	f.serveServer()
-	c := f.open(t, nil)
-	ctx := bounded(t)
-	must(t, get(ctx, c))
-	f.clock.Step(time.Hour)
-	rule := f.Interceptor().Inject(opLogin, simserver.Always(), simserver.DropResponse())
-	f.RevokeTokens()
-	var logins []int
-	for second := range 200 {
-		before := rule.Hits()
-		must(t, is(get(ctx, c), apierr.ErrUnavailable))
-		if rule.Hits() > before {
-			logins = append(logins, second)
-		}
-		f.clock.Step(time.Second)
+	soon := []int{0, 1, 3, 7, 15, 30, 45, 60, 75, 90, 105, 120, 135, 150, 165, 180, 195}
+	limited := []int{0, 1, 181, 185}
+	failed := openstack.Error(http.StatusInternalServerError, "", "An unexpected error prevented the server from fulfilling your request.")
+	gateway := openstack.Proxy(http.StatusGatewayTimeout, "")
+	cases := map[string]struct {
+		reason   string
+		accepted bool
+		fault    simserver.Fault
+		want     []int // seconds
+	}{
+		"AcceptedLost":    {"the password is right", true, simserver.DropResponse(), soon},
+		"AcceptedGateway": {"so it is behind a gateway", true, gateway, soon},
+		"AcceptedFailed":  {"a directory is away, which Keystone reports", true, failed, soon},
+		"NewLost":         {"it may be wrong", false, simserver.DropResponse(), limited},
+		"NewGateway":      {"it may be wrong behind a gateway", false, gateway, limited},
+		"NewFailed":       {"Keystone has refused no password", false, failed, soon},
 	}
-	if diff := cmp.Diff([]int{0, 1, 181, 185}, logins); diff != "" {
-		t.Errorf("seconds of the logins: -want, +got:\n%s", diff)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.Options{})
+			f.serveServer()
+			c := f.open(t, nil)
+			ctx := bounded(t)
+			if tc.accepted {
+				must(t, get(ctx, c))
+				f.clock.Step(time.Hour)
+			}
+			rule := f.Interceptor().Inject(opLogin, simserver.Always(), tc.fault)
+			f.RevokeTokens()
+			var logins []int
+			for second := range 200 {
+				before := rule.Hits()
+				must(t, is(get(ctx, c), apierr.ErrUnavailable))
+				if rule.Hits() > before {
+					logins = append(logins, second)
+				}
+				f.clock.Step(time.Second)
+			}
+			if diff := cmp.Diff(tc.want, logins); diff != "" {
+				t.Errorf("%s\nseconds of the logins: -want, +got:\n%s", tc.reason, diff)
+			}
+			rule.Remove()
+			f.clock.Step(login.DefaultLimits().Interval)
+			must(t, get(ctx, c))
+		})
 	}
-	rule.Remove()
-	f.clock.Step(login.DefaultLimits().Interval)
-	must(t, get(ctx, c))
 }
 
 // A refused login reads the source again.

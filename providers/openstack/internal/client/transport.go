@@ -249,7 +249,7 @@ func (c *call) check(ctx context.Context, res *http.Response) error {
 	}
 	f := parseFault(c.service, res.StatusCode, content)
 	e.means = meaning(c.service, c.request.Method, res.StatusCode, f)
-	e.Type, e.Message = f.kind, c.shared.redact(brief(f.message))
+	e.Type, e.Message, e.own = f.kind, c.shared.redact(brief(f.message)), f.own
 	e.retryAfter = cmp.Or(res.Header.Get("Retry-After"), f.retryAfter)
 	e.receipt = res.Header.Get("Openstack-Auth-Receipt") != ""
 
