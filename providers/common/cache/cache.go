@@ -181,6 +181,18 @@ func (c *Cache[K, V]) Peek(key K) (value V, at time.Time, ok bool) {
 	return k.what, k.at, true
 }
 
+// began returns when the fetch of key under way began.
+func (c *Cache[K, V]) began(key K) (at time.Time, running bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f, running := c.flights[key]
+	if running {
+		at = f.at
+	}
+
+	return at, running
+}
+
 // Forget drops what is known of key. The result of a fetch under way is still that
 // of the callers that wait for it, but of none that comes later.
 func (c *Cache[K, V]) Forget(key K) {

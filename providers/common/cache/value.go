@@ -2,7 +2,10 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // Value keeps a single result, such as the list of all servers, with the
@@ -33,6 +36,30 @@ func (v *Value[T]) GetWithin(ctx context.Context, maxAge time.Duration) (T, erro
 // the caller must check its age. It makes no call.
 func (v *Value[T]) Peek() (value T, at time.Time, ok bool) {
 	return v.cache.Peek(struct{}{})
+}
+
+// ErrLate means that a fetch is still under way.
+var ErrLate = apierr.Mark(apierr.ErrUnavailable, errors.New("it is not complete yet"))
+
+// GetSoon is Get for a value that is [Options.Detached] and of which callers can do without: it waits for a
+// fetch only until that has taken as long as wait, whoever began it. The error is [ErrLate] then.
+func (v *Value[T]) GetSoon(ctx context.Context, wait time.Duration) (T, error) {
+	if began, running := v.cache.began(struct{}{}); running {
+		wait -= v.cache.opts.Clock.Since(began)
+	}
+	if wait <= 0 {
+		var none T
+
+		return none, ErrLate
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	value, err := v.Get(waiting)
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return value, ErrLate
+	}
+
+	return value, err
 }
 
 // Forget drops the value: the next caller fetches it.

@@ -74,6 +74,10 @@ func (e *Error) Unwrap() []error {
 	return all
 }
 
+// WasSent reports whether the service may have received the request: it responded, or a
+// connection was there.
+func (e *Error) WasSent() bool { return e.Status != 0 || e.sent }
+
 // isSafe reports whether a method changes nothing.
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 

@@ -142,20 +142,31 @@ func (i *Inventory) other(ctx context.Context, not string) time.Time {
 	return time.Time{}
 }
 
-// countMissing sets how many servers of Nodes are missing. Without a list of all servers, the
+// countMissing sets how many servers of Nodes are missing. Without a new list of all servers, the
 // evidence has none of the numbers.
 func (i *Inventory) countMissing(ctx context.Context, e *certainty.Evidence) {
 	nodes, known := i.config.Nodes()
 	list, err := i.list(ctx)
-	if !known || err != nil {
+	if !known || err != nil || i.isOld(list) {
 		return
 	}
 	e.Nodes, e.Missing = len(nodes), 1
 	for _, id := range nodes {
-		if _, listed := list.rows[id]; id != e.ID && !listed && i.newest(id) == nil {
+		if id != e.ID && i.isMissing(id, list) {
 			e.Missing++
 		}
 	}
+}
+
+// isMissing reports whether the newest reading of a server, alone or in a list, lacks it.
+func (i *Inventory) isMissing(id string, list *serverList) bool {
+	alone, at, known := i.alone.Peek(id)
+	if known && !at.Before(list.begun) {
+		return alone.server == nil
+	}
+	_, listed := list.rows[id]
+
+	return !listed
 }
 
 func later(a, b time.Time) time.Time {

@@ -236,6 +236,43 @@ func TestManyMissing(t *testing.T) {
 	f.wantVerdict(t, "the number of Nodes is not known", ids[3], certainty.Kept, certainty.ErrSettling)
 }
 
+// TestManyMissingAlone (OS-NODE-5): servers that were read alone since the list count as missing although
+// the list has them, and a list that is too old counts nothing.
+func TestManyMissingAlone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason  string
+		deleted int
+		old     bool
+		want    certainty.Kind
+	}{
+		"Few":     {"three of twenty", 3, false, certainty.Absent},
+		"Many":    {"five of twenty", 5, false, certainty.Kept},
+		"OldList": {"nobody knows how many", 1, true, certainty.Kept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.UserCCM, openstack.Options{})
+			ids := f.addNodes(20)
+			f.SetDenied(opActions)
+			if tc.old {
+				f.Interceptor().Inject(opList, simserver.Nth(1), simserver.Before(func() { f.tick(2 * inventory.DefaultMaxAge) }))
+			}
+			f.mustFind(t, ids[19])
+			for _, id := range ids[:tc.deleted] {
+				f.DeleteServer(id)
+				if _, err := f.Read(bounded(t), id); !errors.Is(err, inventory.ErrAbsent) {
+					t.Fatal(err)
+				}
+			}
+			_, verdict, err := f.Confirm(bounded(t), ids[0])
+			if err != nil || verdict.Kind != tc.want {
+				t.Errorf("%s: %s, %v; want %s", tc.reason, verdict.Kind, err, tc.want)
+			}
+		})
+	}
+}
+
 // TestConfirmCost (OS-COST-2): each missing server is confirmed at once if its deletion is
 // recorded, and otherwise read again after 30 seconds.
 func TestConfirmCost(t *testing.T) {

@@ -3,36 +3,21 @@ package inventory
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
-
-// errLate means that a list is still being read.
-var errLate = apierr.Mark(apierr.ErrUnavailable, errors.New("the list is not complete yet"))
-
-// soon returns what is listed, or errLate if that takes longer than a caller waits.
-func soon[T any](ctx context.Context, from *cache.Value[T], wait time.Duration) (T, error) {
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	list, err := from.Get(waiting)
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		return list, errLate
-	}
-
-	return list, err
-}
 
 // maxReads is how many single objects are read at a time in place of a list.
 const maxReads = 8
 
-// fallback reads single objects in place of a list that is late or was refused. If that fails
-// as well, the service is down: then callers get the error of the list for a while, so
+// fallback reads single objects in place of a list that is late or was refused. If that shows
+// that the service is down, callers get the error of the list for a while, so
 // that they do not all make requests, and not all at once when the service is up again.
 type fallback struct {
 	clock clock.PassiveClock
@@ -54,7 +39,7 @@ func instead[T any](ctx context.Context, f *fallback, reason error, read func() 
 	if reason == nil {
 		return read()
 	}
-	if !isOfList(reason) {
+	if isOfAll(reason) {
 		return none, reason
 	}
 	select {
@@ -67,7 +52,7 @@ func instead[T any](ctx context.Context, f *fallback, reason error, read func() 
 		return none, reason
 	}
 	found, err := read()
-	if err != nil && !errors.Is(err, ErrAbsent) && ctx.Err() == nil {
+	if ctx.Err() == nil && isDown(err) {
 		f.setDown()
 	}
 
@@ -87,10 +72,17 @@ func (f *fallback) setDown() {
 	f.failed = f.clock.Now()
 }
 
-// isOfList reports whether a list can fail for a reason and requests for single objects not.
-// Without a login, without a connection, and while requests are throttled, everything fails.
-func isOfList(reason error) bool {
+// isOfAll reports whether all requests fail for a reason: without a login, without a
+// connection, and while requests are throttled. A response, or none in time, is of one request.
+func isOfAll(reason error) bool {
 	e, ok := errors.AsType[*client.Error](reason)
 
-	return !ok || e.Service != client.Identity && e.Status != 0 && !errors.Is(reason, apierr.ErrThrottled)
+	return ok && (e.Service == client.Identity || !e.WasSent() || errors.Is(reason, apierr.ErrThrottled))
+}
+
+// isDown reports whether the error of a request for one object means that the service is down.
+func isDown(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+
+	return isOfAll(err) || ok && e.Status >= http.StatusInternalServerError
 }

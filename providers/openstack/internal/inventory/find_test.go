@@ -12,6 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -93,6 +94,7 @@ func TestFindStates(t *testing.T) {
 		gets   int
 	}{
 		"Active":  {"a list is enough", func(*fixture, string) {}, instance.Running, nil, 0},
+		"Build":   {"it may be ready by now", func(f *fixture, id string) { f.SetServerStatus(id, "BUILD") }, instance.Running, nil, 1},
 		"Error":   {"ERROR is not shut down", func(f *fixture, id string) { f.SetServerStatus(id, "ERROR") }, instance.Running, nil, 0},
 		"Shutoff": {"it is read alone", func(f *fixture, id string) { f.SetServerStatus(id, "SHUTOFF") }, instance.Stopped, nil, 1},
 		"ShutoffUnread": {"it exists, and its state is not known", func(f *fixture, id string) {
@@ -189,6 +191,82 @@ func TestFindWithoutList(t *testing.T) {
 	}
 }
 
+// TestFindBesideBadServer (OS-NODE-6, OS-COST-1): in place of a list, a server that Nova refuses to show does
+// not stop the lookup of the others. An error of Nova itself does, for five seconds.
+func TestFindBesideBadServer(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason string
+		fault  simserver.Fault
+		stops  bool
+	}{
+		"Denied":   {"a policy denies this one", openstack.Denied(), false},
+		"Conflict": {"Nova is busy with it", openstack.Error(409, "", "conflict"), false},
+		"Broken":   {"a bug of Nova", openstack.Error(500, "", "unexpected"), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.UserCCM, openstack.Options{})
+			ids := f.addNodes(2)
+			f.Interceptor().Inject(opList, simserver.Always(), openstack.Denied())
+			f.Interceptor().Inject(opGet, simserver.Nth(1), tc.fault)
+			if _, err := f.Find(bounded(t), ids[0]); err == nil || errors.Is(err, inventory.ErrAbsent) {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+			if _, err := f.Find(bounded(t), ids[1]); (err != nil) != tc.stops {
+				t.Errorf("%s: another server: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestFindWithLateList (OS-COST-1): a list is waited for up to its limit from its begin on, not from each
+// call on, and a page that times out is replaced by requests for single servers.
+func TestFindWithLateList(t *testing.T) {
+	t.Parallel()
+
+	t.Run("Late", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, openstack.UserCCM, openstack.Options{})
+		ids := f.addNodes(2)
+		hold := simserver.NewHold()
+		defer hold.Release()
+		f.Interceptor().Inject(opList, simserver.Always(), hold.Before)
+		first, cancel := context.WithCancel(bounded(t))
+		left := make(chan error, 1)
+		go func() {
+			_, err := f.Find(first, ids[0])
+			left <- err
+		}()
+		if err := f.Interceptor().WaitFor(bounded(t), opList, 1); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("first: %v", err)
+		}
+		f.tick(openstacktest.Timeout) // that of a list
+		f.mustFind(t, ids[1])
+		if n := f.calls(opGet); n != 1 {
+			t.Errorf("%d requests for single servers", n)
+		}
+	})
+	t.Run("TimesOut", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t, openstack.UserCCM, openstack.Options{})
+		id := f.addNodes(1)[0]
+		cfg := f.ClientConfig()
+		cfg.Timeout = 2 * time.Second
+		f.connect(t, openstack.UserCCM, cfg)
+		hold := simserver.NewHold()
+		defer hold.Release()
+		f.Interceptor().Inject(opList, simserver.Always(), hold.Before)
+		f.mustFind(t, id)
+	})
+}
+
 // TestFindFailures (OS-NODE-6): no failure makes a server absent.
 func TestFindFailures(t *testing.T) {
 	t.Parallel()
@@ -272,8 +350,59 @@ func TestFindByName(t *testing.T) {
 	if _, err := f.FindByName(bounded(t), wanted("node-2")); !errors.Is(err, certainty.ErrSeveral) {
 		t.Errorf("two servers in the list: %v", err)
 	}
-	if n := f.calls(opGet); n != 0 {
+	if n := f.calls(opGet); n != 1 { // for the server that nothing but the list confirms
 		t.Errorf("%d requests for single servers", n)
+	}
+}
+
+// TestFindByNameReplaced (OS-NODE-3): a server of the list is not that of a Node once it is deleted,
+// also if another one has its name. One that the Node confirms needs no request while the list is new.
+func TestFindByNameReplaced(t *testing.T) {
+	t.Parallel()
+
+	cases := map[string]struct {
+		reason         string
+		confirmed, old bool
+		deleted, again bool
+		gets           int
+	}{
+		"Confirmed":    {"the list is enough", true, false, false, false, 0},
+		"Unconfirmed":  {"it is read alone", false, false, false, false, 1},
+		"Deleted":      {"no server has the name", false, false, true, false, 1},
+		"Replaced":     {"the new one is that of the Node", false, false, true, true, 1},
+		"OldList":      {"the list took longer than it counts", true, true, false, false, 1},
+		"OldListGone":  {"the confirmed server may be deleted, too", true, true, true, false, 1},
+		"OldListAgain": {"and replaced", true, true, true, true, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, openstack.UserCCM, openstack.Options{})
+			id := f.addNodes(2)[0]
+			node := wanted("node-1")
+			if tc.confirmed {
+				node.SystemUUID = id
+			}
+			if tc.old {
+				f.Interceptor().Inject(opList, simserver.Nth(1), simserver.Before(func() { f.tick(2 * inventory.DefaultMaxAge) }))
+			}
+			f.mustFind(t, f.nodes[1]) // in the list
+			want := id
+			if tc.deleted {
+				f.DeleteServer(id)
+				want = ""
+			}
+			if tc.again {
+				want = f.AddServer(openstack.ServerSpec{Name: "node-1"})
+			}
+			found, err := f.FindByName(bounded(t), node)
+			if want == "" && !errors.Is(err, inventory.ErrAbsent) || want != "" && (err != nil || found.ID != want) {
+				t.Errorf("%s: %+v, %v", tc.reason, found, err)
+			}
+			if n := f.calls(opGet); n != tc.gets {
+				t.Errorf("%s: %d requests for single servers", tc.reason, n)
+			}
+		})
 	}
 }
 
@@ -286,7 +415,8 @@ func TestFindByNameInDownCell(t *testing.T) {
 		reason string
 		// node returns the Node of a server.
 		node func(id string) inventory.Wanted
-		err  error
+		// err is that while the cell is down. If the list is refused, the name is enough.
+		err error
 	}{
 		"Name":       {"the server in the other cell may have the name", func(string) inventory.Wanted { return inventory.Wanted{} }, certainty.ErrPartialList},
 		"SystemUUID": {"KVM has the ID of the server", func(id string) inventory.Wanted { return inventory.Wanted{SystemUUID: strings.ToUpper(id)} }, nil},
@@ -298,22 +428,32 @@ func TestFindByNameInDownCell(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, broken := range []func(*fixture){
-				func(f *fixture) { f.SetCell("", "cell2", openstack.CellDown) },
-				func(f *fixture) {
-					f.Interceptor().Inject(opList, simserver.Always(), openstack.Without("name", openstack.Proxy(504, "")))
-				},
+			refuse := func(f *fixture) {
+				f.Interceptor().Inject(opList, simserver.Always(), openstack.Without("name", openstack.Proxy(504, "")))
+			}
+			for _, way := range []struct {
+				breaks func(*fixture)
+				err    error
+			}{
+				{func(f *fixture) { f.SetCell("", "cell2", openstack.CellDown) }, tc.err},
+				{refuse, nil},
+				{func(f *fixture) {
+					f.SetCell("", "cell2", openstack.CellDown)
+					_, _ = f.Find(bounded(t), missingID) // the last list shows that the cell is down
+					f.tick(inventory.DefaultMaxAge)
+					refuse(f)
+				}, tc.err},
 			} {
 				// Nova lists the servers of a cell that is down only if there is one page.
 				f := newFixture(t, openstack.UserCCM, openstack.Options{PageSize: 1000})
 				id := f.AddServer(openstack.ServerSpec{Name: "node-1", Networks: []openstack.ServerNetwork{{Name: "net", IPs: []string{"10.0.0.5"}}}})
 				f.AddServer(openstack.ServerSpec{Name: "of others", Cell: "cell2"})
-				broken(f)
+				way.breaks(f)
 				node := tc.node(id)
 				node.Name = "node-1"
 				for _, find := range []func(context.Context, inventory.Wanted) (*inventory.Server, error){f.FindByName, f.ReadByName} {
 					found, err := find(bounded(t), node)
-					if !errors.Is(err, tc.err) || (err == nil) != (found != nil && found.ID == id) {
+					if !errors.Is(err, way.err) || (err == nil) != (found != nil && found.ID == id) {
 						t.Errorf("%s: %v, %v", tc.reason, found, err)
 					}
 				}

@@ -166,7 +166,7 @@ func (i *Inventory) Find(ctx context.Context, id string) (*Server, error) {
 		return nil, fmt.Errorf("find server %s: %w", id, ErrAbsent)
 	case row.err != nil:
 		return nil, fmt.Errorf("find server %s: %w", id, row.err)
-	case row.server.Status != certainty.StatusShutoff:
+	case row.server.Status != certainty.StatusShutoff && row.server.Status != certainty.StatusBuild:
 		return row.server, nil
 	}
 	alone, err := i.read(ctx, id, i.config.MaxAge)

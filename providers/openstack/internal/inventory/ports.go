@@ -37,7 +37,7 @@ func (i *Inventory) Ports(ctx context.Context, server *Server) ([]Port, error) {
 	if !known || i.now().Sub(at) >= i.config.MaxAge {
 		list = nil
 		if !server.Alone {
-			list, reason = soon(ctx, i.ports, i.config.ListWait)
+			list, reason = i.ports.GetSoon(ctx, i.config.ListWait)
 		}
 	}
 	if list != nil {

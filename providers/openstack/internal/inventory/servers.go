@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
@@ -75,17 +77,28 @@ func (l *serverList) add(scope certainty.Scope, server *client.Server) {
 
 // list returns the list, unless that takes too long.
 func (i *Inventory) list(ctx context.Context) (*serverList, error) {
-	return soon(ctx, i.lists, i.config.ListWait)
+	return i.lists.GetSoon(ctx, i.config.ListWait)
 }
 
 // listed returns the list if it is not too old, without a call.
 func (i *Inventory) listed() *serverList {
-	list, at, known := i.lists.Peek()
-	if !known || i.now().Sub(at) >= i.config.MaxAge {
+	list, _, known := i.lists.Peek()
+	if !known || i.isOld(list) {
 		return nil
 	}
 
 	return list
+}
+
+// isOld reports whether a list is older than [Config].MaxAge, as one that took long can be.
+func (i *Inventory) isOld(list *serverList) bool { return i.now().Sub(list.begun) >= i.config.MaxAge }
+
+// IsListed reports whether Find needs no other list, and Ports neither: both lists are there and
+// not too old.
+func (i *Inventory) IsListed() bool {
+	_, at, known := i.ports.Peek()
+
+	return i.listed() != nil && known && i.now().Sub(at) < i.config.MaxAge
 }
 
 // Wanted is a Node without a provider ID.
@@ -114,18 +127,29 @@ func (w Wanted) fits(server *Server) bool {
 
 // FindByName returns the server that has the name of a Node from the list, or from a request
 // of its own if that does not have the names of all servers. It returns [ErrAbsent] if none has.
+// A server that nothing but its name and a list, or an old list shows may be deleted and
+// replaced: it is read alone.
 func (i *Inventory) FindByName(ctx context.Context, node Wanted) (*Server, error) {
 	list, err := i.list(ctx)
 	if err != nil || list.nameless {
 		return instead(ctx, i.singleServers, err, func() (*Server, error) { return i.ReadByName(ctx, node) })
 	}
+	found, err := i.choose(ctx, node, list.named[strings.ToLower(node.Name)], true)
+	if err != nil || node.fits(found) && !i.isOld(list) {
+		return found, err
+	}
+	alone, err := i.Read(ctx, found.ID)
+	if errors.Is(err, ErrAbsent) {
+		return i.ReadByName(ctx, node)
+	}
 
-	return i.choose(ctx, node, list.named[strings.ToLower(node.Name)], true)
+	return alone, err
 }
 
 // ReadByName is FindByName by a request of its own. That does not show the servers of a cell
 // that is down, so that something else than the name must confirm the server: the Node, or a
-// list without other servers that could have the name.
+// list without other servers that could have the name. If the list is refused, and no cell is
+// known to be down, the name must do.
 func (i *Inventory) ReadByName(ctx context.Context, node Wanted) (*Server, error) {
 	begun := i.now()
 	rows, err := i.api.Compute.ServersByName(ctx, node.Name)
@@ -139,10 +163,20 @@ func (i *Inventory) ReadByName(ctx context.Context, node Wanted) (*Server, error
 	complete := len(servers) != 1 || node.fits(servers[0])
 	if !complete {
 		list, err := i.list(ctx)
-		complete = err == nil && !list.nameless
+		if err != nil {
+			list, _, _ = i.lists.Peek() // the last one
+		}
+		complete = (err == nil || isRefused(err)) && (list == nil || !list.nameless)
 	}
 
 	return i.choose(ctx, node, servers, complete)
+}
+
+// isRefused reports whether a request was answered with an error.
+func isRefused(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+
+	return ok && e.Status >= http.StatusBadRequest && e.Service == client.Compute && !errors.Is(err, apierr.ErrThrottled)
 }
 
 // choose returns the server of a Node from those that have its name, which are all of them if
