@@ -8,8 +8,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
@@ -55,18 +59,23 @@ func TestBudgets(t *testing.T) {
 			times := production()
 			clock := clocktesting.NewFakePassiveClock(time.Now())
 			times.inventory.Clock = clock
-			c := f.connect(t, "", times)
+			c, api := f.connectTainted(t, times)
 			ctx := bounded(t)
 
 			f.each(5, func(node *v1.Node) {
 				fresh := uninitialized(node)
 				if node.Name < "node-2" {
 					fresh.Spec.ProviderID = "" // some are found by their names
+					kubetest.SystemUUID(idOf(node))(fresh)
 				}
 				metadata, err := c.instances.InstanceMetadata(ctx, fresh)
 				if err != nil || metadata.ProviderID != node.Spec.ProviderID || metadata.InstanceType == "" || len(metadata.NodeAddresses) != 1 {
 					t.Errorf("node %s: %+v, %v", node.Name, metadata, err)
 				}
+				if _, err := api.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{}); err != nil {
+					t.Error(err)
+				}
+				eventually(t, "the informer has the initialized Node", func() bool { return instance.Initialized(c.nodes.Load().Node(node.Name)) })
 			})
 			f.budget(t, "initializing", 0, tc.initialize)
 
@@ -91,6 +100,18 @@ func TestBudgets(t *testing.T) {
 			f.budget(t, "a look at 100 Nodes that are not ready", before, tc.lifecycle)
 		})
 	}
+}
+
+// connectTainted connects to a cluster none of whose Nodes is initialized yet, and returns its API.
+func (f *fleet) connectTainted(t *testing.T, times tuning) (*cloud, kubernetes.Interface) {
+	t.Helper()
+	objects := make([]runtime.Object, len(f.nodes))
+	for i, node := range f.nodes {
+		objects[i] = uninitialized(node)
+	}
+	api := kubetest.NewClientset(objects...)
+
+	return connectTo(t, api, noEnvironment(), f.CloudConfig(openstack.UserCCM, ""), times), api
 }
 
 // TestBudgetOfMissing (OS-COST-2, OS-COST-4, OS-NODE-4): half of the cluster is lost. The lifecycle

@@ -71,17 +71,22 @@ func (s *source) Accepts(providerID string) error { return s.ids.accepts(provide
 const fewNodes = 20
 
 // few reports whether few Nodes are looked up along with this one: the cluster has few, or this
-// one has to be initialized or is not ready, as few others. All others are updated together.
+// one has to be initialized or is not ready, as few others. All others are updated together. As long as
+// lists are at hand nevertheless, only the server of an initialized Node that is not ready, which
+// may be deleted, is read alone.
 func (s *source) few(name string) bool {
 	nodes := s.nodes()
 	if !nodes.HasSynced() {
 		return false
 	}
-	all := nodes.List()
+	all, node := nodes.List(), nodes.Node(name)
+	if s.inventory.IsListed() && (node == nil || isReady(node) || !instance.Initialized(node)) {
+		return false
+	}
 	if len(all) <= fewNodes {
 		return true
 	}
-	if node := nodes.Node(name); node == nil || !isUrgent(node) {
+	if node == nil || !isUrgent(node) {
 		return false
 	}
 	urgent := 0
@@ -98,10 +103,12 @@ func (s *source) few(name string) bool {
 }
 
 // isUrgent reports whether a controller looks up a Node soon and often.
-func isUrgent(node *v1.Node) bool {
-	ready := func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue }
+func isUrgent(node *v1.Node) bool { return !instance.Initialized(node) || !isReady(node) }
 
-	return !instance.Initialized(node) || !slices.ContainsFunc(node.Status.Conditions, ready)
+func isReady(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool {
+		return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue
+	})
 }
 
 // wanted returns what identifies the server of a Node without a provider ID.
