@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -218,8 +219,12 @@ func TestLoadBalancerListsFail(t *testing.T) {
 					lists.Add(1)
 					fault(w, r, apply)
 				})
+				began := time.Now()
 				if err := b.lb.UpdateLoadBalancer(t.Context(), clusterName, b.now(svc), b.nodes[:2]); err != nil {
 					t.Errorf("update: %v", err)
+				}
+				if took := time.Since(began); took > snapshot.DefaultWait+10*time.Second {
+					t.Errorf("update: it took %s", took)
 				}
 				b.serves(address, 80, b.nodes[:2]...)
 				failed := lists.Load()

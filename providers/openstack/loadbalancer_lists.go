@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
@@ -83,8 +84,11 @@ func (l *lastTime) within(age time.Duration) bool {
 }
 
 // listFailed returns the error of a list if a read of this load balancer would fail like it.
-// After any other one the load balancers are read alone for a while.
+// After any other one the load balancers are read alone for a while, and as long as a list is late.
 func (r *run) listFailed(ctx context.Context, err error) error {
+	if errors.Is(err, cache.ErrLate) {
+		return nil
+	}
 	if ctx.Err() != nil || errors.Is(err, apierr.ErrThrottled) {
 		return err
 	}

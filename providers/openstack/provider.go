@@ -266,6 +266,9 @@ func (c *cloud) LastWrite() time.Time { return c.client.LastWrite() }
 func (c *cloud) Close(ctx context.Context) error {
 	stuck := c.background.Close(ctx)
 	c.inventory.Close()
+	if c.loadBalancer != nil {
+		c.loadBalancer.lists.Close()
+	}
 	if stuck != nil {
 		stuck = fmt.Errorf("stop the OpenStack provider: %w", stuck)
 	}

@@ -21,6 +21,7 @@ const (
 	DefaultSettle   = 30 * time.Second
 	DefaultFullLook = time.Hour
 	DefaultTimeout  = time.Minute
+	DefaultWait     = 5 * time.Second
 )
 
 // Octavia makes the calls to Octavia.
@@ -61,6 +62,8 @@ type Options struct {
 	FullLook time.Duration
 	// Timeout bounds a list with all its pages.
 	Timeout time.Duration
+	// Wait is how long a caller waits for a list, which goes on.
+	Wait time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -69,6 +72,7 @@ func (o Options) withDefaults() Options {
 		Settle:   cmp.Or(o.Settle, DefaultSettle),
 		FullLook: cmp.Or(o.FullLook, DefaultFullLook),
 		Timeout:  cmp.Or(o.Timeout, DefaultTimeout),
+		Wait:     cmp.Or(o.Wait, DefaultWait),
 	}
 }
 
@@ -105,7 +109,15 @@ func New(api API, options Options) *Snapshot {
 }
 
 func newList[T any](s *Snapshot, fetch func(context.Context) (T, error)) *cache.Value[T] {
-	return cache.NewValue(fetch, cache.Options{TTL: s.options.MaxAge, Timeout: s.options.Timeout})
+	return cache.NewValue(fetch, cache.Options{TTL: s.options.MaxAge, Timeout: s.options.Timeout, Detached: true})
+}
+
+// Close cancels the lists under way.
+func (s *Snapshot) Close() {
+	s.balancers.Close()
+	s.parts.Close()
+	s.addresses.Close()
+	s.groups.Close()
 }
 
 // Observed returns a load balancer with its parts, and the floating IPs of its VIP port. It
@@ -114,6 +126,8 @@ func newList[T any](s *Snapshot, fetch func(context.Context) (T, error)) *cache.
 //   - It is not in the lists. Nothing is known about it then.
 //   - It, or a part of it, is not ACTIVE.
 //   - This process has just written it, or the lists do not fit together.
+//
+// The error is [cache.ErrLate] if a list takes longer than [Options.Wait].
 //
 // The monitor ports of members that are Partial are not known: if some are wanted, the
 // load balancer must be read alone, too. [Snapshot.Keep] spares the next caller that.
@@ -150,17 +164,17 @@ func (s *Snapshot) read(ctx context.Context) (allLists, error) {
 	var l allLists
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		l.balancers, err = s.balancers.Get(ctx)
+		l.balancers, err = s.balancers.GetSoon(ctx, s.options.Wait)
 
 		return err
 	})
 	group.Go(func() (err error) {
-		l.parts, err = s.parts.Get(ctx)
+		l.parts, err = s.parts.GetSoon(ctx, s.options.Wait)
 
 		return err
 	})
 	group.Go(func() (err error) {
-		l.addresses, err = s.addresses.Get(ctx)
+		l.addresses, err = s.addresses.GetSoon(ctx, s.options.Wait)
 
 		return err
 	})
@@ -171,7 +185,7 @@ func (s *Snapshot) read(ctx context.Context) (allLists, error) {
 // Groups returns the security groups with a name. One that was created within
 // [Options.MaxAge] may be missing: before one is created, they are listed by name.
 func (s *Snapshot) Groups(ctx context.Context, name string) ([]*client.SecurityGroup, error) {
-	list, err := s.groups.Get(ctx)
+	list, err := s.groups.GetSoon(ctx, s.options.Wait)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +201,7 @@ func (s *Snapshot) ExpireGroups() { s.groups.Forget() }
 func (s *Snapshot) Wrote(lb string) {
 	s.mu.Lock()
 	now := time.Now()
-	// No list takes longer, so that all of them began after such a write.
+	// No list counts for longer, so that all of them began after such a write.
 	old := s.options.Settle + s.options.MaxAge + 2*s.options.Timeout
 	maps.DeleteFunc(s.written, func(_ string, at time.Time) bool { return now.Sub(at) > old })
 	s.written[lb] = now

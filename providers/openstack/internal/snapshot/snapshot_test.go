@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/snapshot"
@@ -217,10 +218,12 @@ func TestSettle(t *testing.T) {
 
 		// A list takes longer than that.
 		api := snapshot.API{Octavia: f.client.LoadBalancer(), Network: f.client.Network()}
-		f.Snapshot = snapshot.New(api, snapshot.Options{Settle: 10 * time.Second})
+		f.Snapshot = snapshot.New(api, snapshot.Options{Settle: 10 * time.Second, Wait: time.Minute})
+		f.t.Cleanup(f.Snapshot.Close)
 		f.Interceptor().Inject(opPools, simserver.First(1), simserver.Slow(25*time.Second))
 		time.AfterFunc(5*time.Second, func() { f.Wrote(id) })
 		check("the list began before the write", false)
+		time.Sleep(25 * time.Second) // it counts for twice the time that it took
 		check("the next one did not", true)
 	})
 }
@@ -334,6 +337,31 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// OS-LB-21: a list is waited for five seconds from its begin on, whoever began it. It goes on, and is used once it
+// is there.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{opBalancers, opPools, opAddresses} {
+		inBubble(t, func(f *fixture) {
+			id := f.add("web")
+			f.Interceptor().Inject(op, simserver.First(1), simserver.Slow(20*time.Second))
+			for _, want := range []time.Duration{5 * time.Second, 0, 0} {
+				began := time.Now()
+				if _, _, ok, err := f.Observed(f.t.Context(), id); ok || !errors.Is(err, cache.ErrLate) {
+					f.t.Errorf("%s: %t, %v", op, ok, err)
+				}
+				if took := time.Since(began); took != want {
+					f.t.Errorf("%s: took %s, want %s", op, took, want)
+				}
+			}
+			time.Sleep(16 * time.Second)
+			if f.observed(id) == nil || f.Interceptor().Count(op) != 1 {
+				f.t.Errorf("%s: the list is not used, after %d requests", op, f.Interceptor().Count(op))
+			}
+		})
+	}
+}
+
 // A caller waits no longer than its context allows.
 func TestCanceled(t *testing.T) {
 	t.Parallel()
@@ -349,6 +377,9 @@ func TestCanceled(t *testing.T) {
 			}
 			if took := time.Since(began); took != time.Second {
 				f.t.Errorf("%s: took %s", op, took)
+			}
+			if op != opTree { // the list goes on
+				time.Sleep(snapshot.DefaultTimeout)
 			}
 			if f.observed(id) == nil {
 				f.t.Errorf("%s: the next caller cannot use it", op)
