@@ -177,7 +177,7 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 	if err != nil {
 		return err
 	}
-	found, err := l.find(ctx, in)
+	found, err := r.findSettled(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,8 +217,8 @@ func (r *run) removeLeftovers(ctx context.Context, group *securitygroup.Observed
 // removeBalancer deletes the load balancer of a Service, or its parts of a shared one, and
 // what belongs to it.
 func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securitygroup.Observed) error {
-	if err := r.settle(ctx, found); err != nil {
-		return err
+	if found.isChanging() {
+		return r.pending(found.info.ID)
 	}
 	whole, parts, err := r.isDeletable(ctx, found)
 	if err != nil {

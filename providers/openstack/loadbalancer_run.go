@@ -78,7 +78,7 @@ func (r *run) sync(ctx context.Context) error {
 
 // syncFound is sync with reads of the load balancer alone.
 func (r *run) syncFound(ctx context.Context) error {
-	found, err := r.find(ctx, r.input)
+	found, err := r.findSettled(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,6 @@ func (r *run) syncFound(ctx context.Context) error {
 	case found.info == nil:
 		return r.make(ctx, found)
 	}
-	if err := r.settle(ctx, found); err != nil {
-		return err
-	}
 	if err := r.checkUsable(ctx, found); err != nil {
 		return err
 	}
@@ -104,33 +101,27 @@ func (r *run) syncFound(ctx context.Context) error {
 	return r.removeSurplus(ctx, found)
 }
 
-// settle waits for a load balancer that is being changed, and reads it again. It is not locked
-// meanwhile: Services that share it would hold their workers, too.
-func (r *run) settle(ctx context.Context, found *balancer) error {
-	status, id := found.info.Provisioning, found.info.ID
-	if status != client.ProvisioningPendingCreate && status != client.ProvisioningPendingUpdate {
-		return nil
+// findSettled is find after a wait for a load balancer that is being changed, unless the Service has
+// others: clients may use those, which have to follow the Nodes. It is not locked meanwhile, since
+// Services that share it would hold their workers, too, and is then looked for again: it may have
+// been deleted or given to another Service.
+func (r *run) findSettled(ctx context.Context) (*balancer, error) {
+	for {
+		found, err := r.find(ctx, r.input)
+		if err != nil || !found.isChanging() || len(found.others) > 0 {
+			return found, err
+		}
+		found.release()
+		err = r.wait(ctx, found.info.ID, r.waiter.Active)
+		if err != nil && !errors.Is(err, pending.ErrFailed) && !errors.Is(err, pending.ErrGone) {
+			return nil, r.explain(found.info.ID, err)
+		}
 	}
-	if len(r.others) > 0 {
-		return r.pending(id) // clients may use those, which have to follow the Nodes
-	}
-	found.release()
-	found.free = nil
-	if err := r.wait(ctx, id, r.waiter.Active); err != nil && !errors.Is(err, pending.ErrFailed) && !errors.Is(err, pending.ErrGone) {
-		return r.explain(id, err)
-	}
-	free, err := r.balancers.Lock(ctx, id)
-	if err != nil {
-		return err
-	}
-	found.free = free
-	info, err := r.Octavia.GetLoadBalancer(ctx, id)
-	if err != nil {
-		return fmt.Errorf("load balancer %s: %w", id, apierr.Mark(apierr.ErrConflict, err))
-	}
-	found.info, found.facts = info, factsOf(info, found.facts.Pinned, found.facts.Annotated)
+}
 
-	return r.settle(ctx, found) // another Service may have changed it before it was locked
+// isChanging reports whether a load balancer is being created or changed.
+func (b *balancer) isChanging() bool {
+	return b.info != nil && (b.info.Provisioning == client.ProvisioningPendingCreate || b.info.Provisioning == client.ProvisioningPendingUpdate)
 }
 
 // wait waits for the end of a change that another operation has begun, unless it has lasted for

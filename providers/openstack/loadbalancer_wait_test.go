@@ -1,12 +1,16 @@
 package openstack
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
@@ -54,6 +58,40 @@ func TestLoadBalancerSlowChanges(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLoadBalancerGivenAway (OS-LB-2, OS-LB-6): a load balancer that gets the tag of another Service while it is
+// awaited is that Service's, and is not changed.
+func TestLoadBalancerGivenAway(t *testing.T) {
+	t.Parallel()
+	const change = time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		b.production()
+		svc := b.create(web())
+		if err := b.ensureOnce(svc); err != nil {
+			t.Fatalf("creation: %v", err)
+		}
+		id := b.balancerOf(svc).ID
+		b.change(svc, func(s *v1.Service) { s.Spec.Ports[0].Port = 8080 })
+		b.failover(svc, change)
+		written := make(chan error, 1)
+		go func() {
+			time.Sleep(change + time.Millisecond)
+			_, err := b.lb.Octavia.UpdateLoadBalancer(t.Context(), id, client.LoadBalancerUpdate{
+				Tags: client.Set([]string{request.Names{UID: "b2222222-2222-4222-8222-222222222222"}.UIDTag()}),
+			})
+			written <- err
+		}()
+		var err error
+		writes := b.written(func() { err = b.ensureOnce(svc) })
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(err, certainty.ErrForeignService) || len(writes) != 1 {
+			t.Errorf("%v, writes %v, want %v and none but the new tag", err, writes, certainty.ErrForeignService)
+		}
+	})
 }
 
 // ensureOnce syncs a Service, with the time that an operation has.
