@@ -41,7 +41,7 @@ type Controllers struct {
 	// Default: 10
 	ConcurrentNodeLifecycleSyncs *int32 `gcfg:"concurrent-node-lifecycle-syncs"`
 	// ConcurrentServiceSyncs is the number of Services that are synced
-	// concurrently.
+	// concurrently, 20 by default with the provider openstack.
 	// Default: 10
 	ConcurrentServiceSyncs *int32 `gcfg:"concurrent-service-syncs"`
 	// KubeAPIQPS is the maximum number of requests per second to the Kubernetes

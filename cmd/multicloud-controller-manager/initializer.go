@@ -65,6 +65,9 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 	cloud, err := s.makeCloud(shared.CloudProvider.Name, shared.CloudProvider.CloudConfigFile)
 	if err == nil {
 		s.life.track(cloud)
+		if syncer, ok := cloud.(provider.ServiceSyncer); ok {
+			syncer.SetServiceWorkers(int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs))
+		}
 		err = errors.Join(checkClusterID(cloud, shared.AllowUntaggedCloud), checkClusterCIDR(cloud, completed.ComponentConfig))
 	}
 	if err == nil {
@@ -179,6 +182,9 @@ func choose(providers []provider.Descriptor, path string, flag config.Flag) (cho
 	}
 	chosen := choice{file: file, settings: config.NewSettings()}
 	chosen.provider = providers[slices.IndexFunc(providers, func(d provider.Descriptor) bool { return d.Name == name })]
+	if syncs := chosen.provider.ServiceSyncs; syncs > 0 {
+		chosen.settings.Controllers.ConcurrentServiceSyncs = &syncs
+	}
 	chosen.problems = chosen.provider.Decode(file)
 	if file != nil {
 		file.Decode(config.Schema{}, chosen.settings)

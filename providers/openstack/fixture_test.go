@@ -112,6 +112,7 @@ func startProvider(
 	}
 	stop := make(chan struct{})
 	factory = informers.NewSharedInformerFactory(api, 0)
+	c.SetServiceWorkers(serviceSyncs)
 	c.Initialize(builder{client: api}, stop)
 	c.SetInformers(factory)
 	factory.Start(stop)

@@ -277,7 +277,7 @@ func (r *run) removeSurplus(ctx context.Context, found *balancer) error {
 
 // removeOne deletes one of them. It is read again with its lock: it was listed before.
 func (r *run) removeOne(ctx context.Context, listed *client.LoadBalancerInfo) error {
-	free, err := r.balancers.Lock(ctx, listed.ID)
+	free, err := r.lock(ctx, listed.ID)
 	if err != nil {
 		return err
 	}

@@ -132,10 +132,23 @@ func (l *loadBalancer) findOne(ctx context.Context, in input) (*balancer, error)
 	return found, nil
 }
 
+// lock locks a load balancer. Another Service that shares it may be changing it, which is awaited
+// as changes are: not by all workers.
+func (l *loadBalancer) lock(ctx context.Context, id string) (free func(), err error) {
+	waiting, end := l.waiter.Within(ctx)
+	defer end()
+	free, err = l.balancers.Lock(waiting, id)
+	if err != nil && ctx.Err() == nil {
+		return nil, api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, err), minRetryAfter)
+	}
+
+	return free, err
+}
+
 // get returns a load balancer, locked. The error is an apierr.ErrNotFound if Octavia has none
 // with this ID. One that was there a moment ago is any other error.
 func (l *loadBalancer) get(ctx context.Context, in input, id string) (*balancer, error) {
-	free, err := l.balancers.Lock(ctx, id)
+	free, err := l.lock(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +315,7 @@ func (l *loadBalancer) list(ctx context.Context, q client.LoadBalancerQuery) ([]
 // lockNow locks a load balancer of a list, and reads it again: the Service may have waited for
 // the lock.
 func (l *loadBalancer) lockNow(ctx context.Context, found *balancer) (*balancer, error) {
-	free, err := l.balancers.Lock(ctx, found.info.ID)
+	free, err := l.lock(ctx, found.info.ID)
 	if err != nil {
 		return nil, err
 	}

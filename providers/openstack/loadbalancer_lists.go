@@ -134,7 +134,7 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 		return false, nil
 	}
 	if len(steps) > 0 {
-		free, err := r.balancers.Lock(ctx, o.info.ID)
+		free, err := r.lock(ctx, o.info.ID)
 		if err != nil {
 			return false, err
 		}

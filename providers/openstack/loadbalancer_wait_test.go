@@ -1,13 +1,17 @@
 package openstack
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -91,6 +95,48 @@ func TestLoadBalancerGivenAway(t *testing.T) {
 		if !errors.Is(err, certainty.ErrForeignService) || len(writes) != 1 {
 			t.Errorf("%v, writes %v, want %v and none but the new tag", err, writes, certainty.ErrForeignService)
 		}
+	})
+}
+
+// TestLoadBalancerLockLeavesWorkers (OS-LB-6, OS-LB-15): Services that share a load balancer which another one of
+// them changes do not hold all workers.
+func TestLoadBalancerLockLeavesWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		b.production()
+		owner := b.create(web())
+		if err := b.ensureOnce(owner); err != nil {
+			t.Fatalf("creation: %v", err)
+		}
+		id := b.balancerOf(owner).ID
+		free, err := b.lb.balancers.Lock(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer free()
+		ctx, stop := context.WithCancel(t.Context())
+		var workers sync.WaitGroup
+		results := make(chan error, serviceSyncs)
+		for i := range serviceSyncs {
+			svc := b.create(kubetest.Service("default", fmt.Sprintf("sharer-%d", i), kubetest.Port(v1.ProtocolTCP, int32(1000+i)), //nolint:gosec // a small number
+				annotate(request.AnnotationLoadBalancerID, id)))
+			workers.Go(func() {
+				_, err := b.lb.EnsureLoadBalancer(ctx, clusterName, svc, b.nodes)
+				results <- err
+			})
+		}
+		time.Sleep(10 * time.Second)
+		if n := len(results); n != 5 {
+			t.Errorf("%d of %d workers are free, want 5", n, serviceSyncs)
+		}
+		for range len(results) {
+			if err := <-results; again(err) < minRetryAfter {
+				t.Errorf("it is not tried again: %v", err)
+			}
+		}
+		stop()
+		workers.Wait()
 	})
 }
 

@@ -36,6 +36,9 @@ type Descriptor struct {
 	// cloud refused, unless it is [Unanswered].
 	Prove func(ctx context.Context, candidate Candidate) (Proof, error)
 
+	// ServiceSyncs is how many Services are synced at once by default. Zero means the default
+	// of [config.Controllers].
+	ServiceSyncs int32
 	// AddFlags adds the provider's own command-line flags. Nil means none.
 	AddFlags func(flags *pflag.FlagSet)
 	// Controllers are the provider's own controllers by name. They are
@@ -70,6 +73,12 @@ type Closer interface {
 type Writer interface {
 	Closer
 	LastWrite() time.Time
+}
+
+// ServiceSyncer is a cloud that has workers of the service controller wait for it.
+// SetServiceWorkers sets how many there are. It is called before the controllers start.
+type ServiceSyncer interface {
+	SetServiceWorkers(n int)
 }
 
 // NodeRequeuer is a cloud that notices when Nodes can be initialized which it

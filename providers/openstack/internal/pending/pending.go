@@ -7,8 +7,9 @@
 // What it promises:
 //
 //   - A wait ends with the change, or at its limit, which is before the end of the operation
-//     that it is part of. Half of the workers of the service controller can wait as long as
-//     that. Further waits are short: their workers are needed for other Services.
+//     that it is part of. All workers of the service controller but a few can wait as long as
+//     that, see [Waiter.SetWorkers]. Further waits are short: their workers are needed for other
+//     Services.
 //   - The first look is an interval after the beginning of the wait. A read right after a
 //     write may come from a node of the database that does not have the write yet, and show
 //     the status before it: https://galeracluster.com/library/kb/read-after-write.html. If a
@@ -55,9 +56,9 @@ const (
 )
 
 const (
-	// maxLong is how many waits at a time last up to the limit: half of the workers of the
-	// service controller, unless concurrent-service-syncs has another number.
-	maxLong = 5
+	// defaultWorkers is how many workers the service controller has unless it is set, and
+	// spareWorkers how many of them wait for a short time only, or half of fewer than ten.
+	defaultWorkers, spareWorkers = 10, 5
 	// Two looks are an interval apart, and a tenth of the wait so far if that is longer, but not
 	// more than five intervals.
 	share, slowest = 10, 5
@@ -97,7 +98,15 @@ func NewWaiter(api API, options Options) *Waiter {
 	options.Limit = cmp.Or(options.Limit, DefaultLimit)
 	options.Short = min(cmp.Or(options.Short, DefaultShort), options.Limit)
 
-	return &Waiter{api: api, options: options, long: semaphore.NewWeighted(maxLong)}
+	w := &Waiter{api: api, options: options}
+	w.SetWorkers(defaultWorkers)
+
+	return w
+}
+
+// SetWorkers sets how many workers the service controller has, before the first wait.
+func (w *Waiter) SetWorkers(n int) {
+	w.long = semaphore.NewWeighted(int64(n - min(spareWorkers, n/2)))
 }
 
 // Limit is how long a wait lasts.
@@ -129,6 +138,20 @@ func (w *Waiter) Created(ctx context.Context, id string) error {
 // that of the context.
 func (w *Waiter) Gone(ctx context.Context, id string) error {
 	return w.wait(ctx, &wait{id: id, short: w.options.Short, ends: (*wait).gone})
+}
+
+// Within returns a context for a wait for something else than Octavia, such as another Service:
+// it ends when a wait would. The function that it returns must be called at the end of the wait.
+func (w *Waiter) Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !w.long.TryAcquire(1) {
+		return context.WithTimeout(ctx, w.options.Short)
+	}
+	waiting, cancel := context.WithTimeout(ctx, w.limit(ctx))
+
+	return waiting, func() {
+		cancel()
+		w.long.Release(1)
+	}
 }
 
 func (w *Waiter) wait(ctx context.Context, t *wait) error {
