@@ -214,6 +214,13 @@ func TestKeystoneVersions(t *testing.T) {
 
 		return true
 	}
+	hidden := func(status int) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			http.Error(w, "<html>not here</html>", status)
+
+			return true
+		}
+	}
 	cases := map[string]struct {
 		reason, url string
 		handle      func(http.ResponseWriter, *http.Request) bool
@@ -226,6 +233,8 @@ func TestKeystoneVersions(t *testing.T) {
 		"UnversionedRoot": {"one discovery, with a slash", "/identity/", nil, 1, nil},
 		"URLOfVersion2":   {"a URL of version 2 leads to version 3 if there is one", "/identity/v2.0", nil, 1, nil},
 		"OnlyVersion2":    {"version 2 is not supported", "/identity", v2only, 1, apierr.ErrInvalid},
+		"Denied":          {"a gateway hides the document", "/identity", hidden(http.StatusForbidden), 1, nil},
+		"Missing":         {"a gateway has no such path", "/identity", hidden(http.StatusNotFound), 1, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
