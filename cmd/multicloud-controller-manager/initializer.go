@@ -89,6 +89,8 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 
 // newWatcher watches the cloud-config that is in use.
 func (s *starter) newWatcher(completed *ccmconfig.CompletedConfig, cloud cloudprovider.Interface, recorder *metrics.Recorder) *watcher {
+	rotator, _ := cloud.(provider.Rotator)
+
 	return &watcher{
 		life: s.life, recorder: recorder, inUse: s.chosen,
 		choose: func(path string) (choice, error) { return choose(s.providers, path, s.flag) },
@@ -96,19 +98,14 @@ func (s *starter) newWatcher(completed *ccmconfig.CompletedConfig, cloud cloudpr
 		prove: func(ctx context.Context, changed choice) (provider.Proof, error) {
 			return prove(ctx, changed, completed.ClientBuilder)
 		},
-		takes: func(ctx context.Context, file *config.File, proof provider.Proof) bool {
-			rotator, ok := cloud.(provider.Rotator)
-
-			return ok && rotator.Takes(ctx, file, proof)
-		},
-		warn: podWarner(completed.EventRecorder),
+		warn: podWarner(completed.EventRecorder), rotator: rotator,
 	}
 }
 
 // makeCloud calls the factory with exactly the content that was checked.
 func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) {
 	if s.chosen.file != nil {
-		data, err := os.ReadFile(path)
+		data, err := config.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("read cloud-config again: %w", err)
 		}

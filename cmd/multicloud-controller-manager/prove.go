@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -33,14 +34,15 @@ func prove(ctx context.Context, chosen choice, clients cloudprovider.ControllerC
 	if clients != nil {
 		var err error
 		if candidate.Nodes, err = listNodes(ctx, clients); err != nil {
-			return provider.Proof{}, err
+			// Whatever it is, even a certificate, it is not about the cloud-config.
+			return provider.Proof{}, apierr.Mark(apierr.ErrUnavailable, errors.New(err.Error()))
 		}
 	}
 
 	return chosen.provider.Prove(ctx, candidate)
 }
 
-// listNodes lists the Nodes of the cluster. That it fails is not about the cloud-config.
+// listNodes lists the Nodes of the cluster.
 func listNodes(ctx context.Context, clients cloudprovider.ControllerClientBuilder) ([]*v1.Node, error) {
 	client, err := clients.Client(nodesAccount)
 	if err != nil {
@@ -48,7 +50,7 @@ func listNodes(ctx context.Context, clients cloudprovider.ControllerClientBuilde
 	}
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
-		return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("list Nodes: %w", err))
+		return nil, fmt.Errorf("list Nodes: %w", err)
 	}
 	nodes := make([]*v1.Node, len(list.Items))
 	for i := range list.Items {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"time"
 
@@ -35,11 +34,11 @@ type watcher struct {
 	choose func(path string) (choice, error)
 	// leads reports whether this process leads: no other one logs in to the cloud.
 	leads func() bool
-	// prove proves a file, takes reports whether the running cloud replaces its credentials
-	// with those of the file, and warn tells users that the cloud has refused it.
+	// prove proves a file, and warn tells users that the cloud has refused it.
 	prove func(context.Context, choice) (provider.Proof, error)
-	takes func(context.Context, *config.File, provider.Proof) bool
 	warn  func(refusal error)
+	// rotator is the running cloud if it replaces its credentials while it runs, otherwise nil.
+	rotator provider.Rotator
 
 	// changed is the valid file that is not in use, nil if there is none.
 	changed *changedFile
@@ -53,15 +52,8 @@ type changedFile struct {
 	next    time.Time // when something is done about it
 	backoff wait.Backoff
 	refusal error
-}
-
-// waits reports whether nothing is done about the file now, and reports a refusal.
-func (c *changedFile) waits(report func(metrics.ConfigProblem, error)) bool {
-	if c.refusal != nil {
-		report(metrics.ConfigRefused, c.refusal)
-	}
-
-	return c.refusal != nil || time.Now().Before(c.next)
+	// loggedIn reports whether the running cloud had logged in with its credentials when it was refused.
+	loggedIn bool
 }
 
 // run watches the file until the process ends.
@@ -70,14 +62,14 @@ func (w *watcher) run() { wait.UntilWithContext(w.life.ctx, w.check, watchPeriod
 // check reads the file once.
 func (w *watcher) check(ctx context.Context) {
 	path := w.inUse.file.Path
-	data, err := os.ReadFile(path)
+	data, err := config.ReadFile(path)
 	if err == nil && w.inUse.file.Same(data) {
 		w.changed = nil
 		w.report(metrics.ConfigOK, nil)
 
 		return
 	}
-	if err == nil && w.changed != nil && w.changed.file.Same(data) && w.changed.waits(w.report) {
+	if err == nil && w.changed != nil && w.changed.file.Same(data) && w.waits() {
 		return
 	}
 	var chosen choice
@@ -93,6 +85,35 @@ func (w *watcher) check(ctx context.Context) {
 	default:
 		w.apply(ctx, chosen)
 	}
+}
+
+// waits reports whether nothing is done about the changed file now. Refused content is not proven
+// again before the running cloud has logged in with its credentials: they were changed in the cloud
+// after the file.
+func (w *watcher) waits() bool {
+	c := w.changed
+	switch {
+	case c.refusal == nil:
+		return time.Now().Before(c.next)
+	case !c.loggedIn && w.loggedIn(c.file):
+		c.refusal = nil
+
+		return false
+	}
+	w.report(metrics.ConfigRefused, c.refusal)
+
+	return true
+}
+
+// loggedIn reports whether the running cloud has logged in with the credentials of a file.
+func (w *watcher) loggedIn(file *config.File) bool {
+	return w.rotator != nil && w.rotator.LoggedIn(file)
+}
+
+// takes reports whether the running cloud replaces its credentials with those of a file that was
+// proven.
+func (w *watcher) takes(ctx context.Context, file *config.File, proof provider.Proof) bool {
+	return w.rotator != nil && w.rotator.Takes(ctx, file, proof)
 }
 
 // begin applies a new file: the leader does so at once, and a standby at another time than others.
@@ -123,9 +144,10 @@ func (w *watcher) apply(ctx context.Context, chosen choice) {
 		w.changed.next = time.Now().Add(w.changed.backoff.Step())
 		w.report(metrics.ConfigUnproven, err)
 	case err != nil:
-		w.changed.refusal = err
-		w.report(metrics.ConfigRefused, err)
-		w.warn(err)
+		w.changed.refusal, w.changed.loggedIn = err, w.loggedIn(chosen.file)
+		if w.report(metrics.ConfigRefused, err) {
+			w.warn(err)
+		}
 	case !isContent(chosen.file): // another one is to be proven
 	case reflect.DeepEqual(w.inUse.settings, chosen.settings) && w.takes(ctx, chosen.file, proof):
 		klog.InfoS("Cloud-config changed, its credentials replace those in use", "cloudConfig", chosen.file.Path, "identity", proof.Identity)
@@ -144,20 +166,24 @@ func (w *watcher) restart() {
 
 // isContent reports whether a file still has the content that was parsed.
 func isContent(file *config.File) bool {
-	data, err := os.ReadFile(file.Path)
+	data, err := config.ReadFile(file.Path)
 
 	return err == nil && file.Same(data)
 }
 
-// report sets the metric, and logs a problem unless the last one was the same.
-func (w *watcher) report(problem metrics.ConfigProblem, err error) {
+// report sets the metric, and logs a problem unless it is the last one. It reports whether it has
+// logged one.
+func (w *watcher) report(problem metrics.ConfigProblem, err error) bool {
 	w.recorder.ConfigFile(problem)
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	isNew := text != w.reported
-	if w.reported = text; isNew && err != nil {
+	isNew := err != nil && text != w.reported
+	w.reported = text
+	if isNew {
 		klog.ErrorS(err, "Cloud-config changed but cannot be used, keeping the one in use", "cloudConfig", w.inUse.file.Path, "problem", problem)
 	}
+
+	return isNew
 }

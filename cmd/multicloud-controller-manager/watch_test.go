@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -39,7 +40,8 @@ type watched struct {
 	proofs   []string // the cities that were proven
 	warnings []string
 	taken    int
-	down     bool // the cloud does not respond
+	failure  error // of all proofs
+	loggedIn bool  // the running cloud has logged in with the credentials of the file
 }
 
 const (
@@ -67,7 +69,7 @@ func watch(t *testing.T, leads bool) *watched {
 	w.captureLog(t)
 	watcher := &watcher{
 		life: w.life, recorder: metrics.NewSet(w.registry, clock.RealClock{}).Recorder(plainName), inUse: inUse,
-		choose: choose, leads: w.leads.Load, prove: w.prove, takes: w.takes,
+		choose: choose, leads: w.leads.Load, prove: w.prove, rotator: w,
 		warn: func(refusal error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -86,8 +88,8 @@ func (w *watched) prove(_ context.Context, chosen choice) (provider.Proof, error
 	city := cityOf(chosen.file)
 	w.proofs = append(w.proofs, city)
 	switch {
-	case w.down:
-		return provider.Proof{}, apierr.Mark(apierr.ErrUnavailable, errors.New("no response"))
+	case w.failure != nil:
+		return provider.Proof{}, w.failure
 	case city == "Rome":
 		return provider.Proof{}, apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
 	}
@@ -95,8 +97,16 @@ func (w *watched) prove(_ context.Context, chosen choice) (provider.Proof, error
 	return provider.Proof{Scope: city}, nil
 }
 
-// takes takes the credentials of the same city.
-func (w *watched) takes(_ context.Context, file *config.File, proof provider.Proof) bool {
+// LoggedIn implements provider.Rotator.
+func (w *watched) LoggedIn(*config.File) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.loggedIn
+}
+
+// Takes implements provider.Rotator with the credentials of the same city.
+func (w *watched) Takes(_ context.Context, file *config.File, proof provider.Proof) bool {
 	if cityOf(file) != "Ulm" || proof.Scope != "Ulm" {
 		return false
 	}
@@ -245,6 +255,25 @@ func watchCases() map[string]watchCase {
 	}
 }
 
+// A file that is larger than a Secret can be is not read: it is invalid.
+func TestWatchConfigOfLargeFile(t *testing.T) {
+	defer klog.CaptureState().Restore()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, true)
+		defer w.life.stop()
+		synctest.Wait()
+		if err := os.Truncate(w.path, 1<<40); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * watchPeriod)
+		synctest.Wait()
+		if w.problem(t) != "invalid" || w.stopped() {
+			t.Errorf("problem %q, stopped %t", w.problem(t), w.stopped())
+		}
+		w.wantLogged(t, map[string]int{"larger than": 1})
+	})
+}
+
 // FW-CONFIG-11, FW-CONFIG-15, FW-CONFIG-16. The log is the process's, so these tests are not parallel.
 func TestWatchConfig(t *testing.T) {
 	for name, tc := range watchCases() {
@@ -282,38 +311,99 @@ func (w *watched) wantLogged(t *testing.T, want map[string]int) {
 	}
 }
 
-// FW-CONFIG-15: as long as the cloud does not respond, a changed file is proven again and again,
-// each time after a longer time, and the process keeps running.
+// FW-CONFIG-15: as long as nothing certain is known, a changed file is proven again and again, each
+// time after a longer time, and the process keeps running.
 func TestWatchConfigUnproven(t *testing.T) {
-	defer klog.CaptureState().Restore()
-	synctest.Test(t, func(t *testing.T) {
-		w := watch(t, true)
-		defer w.life.stop()
-		synctest.Wait()
-		w.setDown(true)
-		w.replace(t, changedText)
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		// After 5, 10, 20 … 300 s, with up to 10 percent more and the period of the watch.
-		if n := w.setDown(false); n < 14 || n > 20 || w.stopped() || w.problem(t) != "unproven" {
-			t.Errorf("%d proofs in an hour, stopped %t, problem %q", n, w.stopped(), w.problem(t))
-		}
-		time.Sleep(6 * time.Minute)
-		synctest.Wait()
-		if !w.stopped() {
-			t.Error("the cloud responds, and the file has no effect")
-		}
-		w.wantLogged(t, map[string]int{"no response": 1})
-	})
+	for name, failure := range map[string]error{
+		"NoResponse":  apierr.Mark(apierr.ErrUnavailable, errors.New("no response")),
+		"NoMeaning":   errors.New("no response"),
+		"Quota":       apierr.Mark(apierr.ErrQuota, errors.New("no response")),
+		"LateRefusal": fmt.Errorf("no response: %w", errors.Join(context.DeadlineExceeded, apierr.ErrDenied)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer klog.CaptureState().Restore()
+			synctest.Test(t, func(t *testing.T) {
+				w := watch(t, true)
+				defer w.life.stop()
+				synctest.Wait()
+				w.fail(failure)
+				w.replace(t, changedText)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				// After 5, 10, 20 … 300 s, with up to 10 percent more and the period of the watch.
+				if n := w.fail(nil); n < 14 || n > 20 || w.stopped() || w.problem(t) != "unproven" || len(w.warnings) > 0 {
+					t.Errorf("%d proofs in an hour, stopped %t, problem %q, warnings %q", n, w.stopped(), w.problem(t), w.warnings)
+				}
+				time.Sleep(6 * time.Minute)
+				synctest.Wait()
+				if !w.stopped() {
+					t.Error("the cloud responds, and the file has no effect")
+				}
+				w.wantLogged(t, map[string]int{"no response": 1})
+			})
+		})
+	}
 }
 
-// setDown sets whether the cloud responds, and returns how many proofs there were.
-func (w *watched) setDown(down bool) int {
+// fail sets the error of all proofs, and returns how many there were.
+func (w *watched) fail(failure error) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.down = down
+	w.failure = failure
 
 	return len(w.proofs)
+}
+
+// FW-CONFIG-15: credentials that are refused at first, since they reach the file before the cloud, are
+// proven again once the running cloud has logged in with them, and only once.
+func TestWatchConfigRotated(t *testing.T) {
+	denied := apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
+	for name, tc := range map[string]struct {
+		reason, text, problem string
+		before                bool  // the running cloud has logged in with them before
+		then                  error // of the proof after the login
+		proofs, taken         int
+		stopped               bool
+	}{
+		"Accepted":   {reason: "they are in use", text: secretText, proofs: 2, taken: 1},
+		"Settings":   {reason: "a changed setting takes effect as well: the process ends", text: tunedText, problem: "refused", proofs: 2, stopped: true},
+		"StillWrong": {reason: "something else is wrong", text: secretText, then: denied, problem: "refused", proofs: 2},
+		"Same":       {reason: "something else was wrong", text: secretText, before: true, problem: "refused", proofs: 1},
+		"Unanswered": {
+			reason: "no response is no refusal", text: secretText, then: apierr.Mark(apierr.ErrUnavailable, errors.New("no response")),
+			problem: "unproven", proofs: 5,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer klog.CaptureState().Restore()
+			synctest.Test(t, func(t *testing.T) {
+				w := watch(t, true)
+				defer w.life.stop()
+				synctest.Wait()
+				w.logIn(tc.before)
+				w.fail(denied)
+				w.replace(t, tc.text)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if n := w.fail(tc.then); n != 1 || w.problem(t) != "refused" {
+					t.Errorf("%s: %d proofs of refused content, problem %q", tc.reason, n, w.problem(t))
+				}
+				w.logIn(true)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if n := w.fail(nil); n != tc.proofs || w.taken != tc.taken || w.stopped() != tc.stopped || w.problem(t) != tc.problem || len(w.warnings) != 1 {
+					t.Errorf("%s: %d proofs, taken %d times, stopped %t, problem %q, warnings %q", tc.reason, n, w.taken, w.stopped(), w.problem(t), w.warnings)
+				}
+			})
+		})
+	}
+}
+
+// logIn sets whether the running cloud has logged in with the credentials of the file.
+func (w *watched) logIn(loggedIn bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loggedIn = loggedIn
 }
 
 // FW-CONFIG-11: standbys restart at different times, and one that leads by then proves the file.
@@ -333,7 +423,7 @@ func TestWatchConfigOfStandbys(t *testing.T) {
 			}
 			time.Sleep(standbyJitter)
 			synctest.Wait()
-			if n := w.setDown(false); !w.stopped() || n > 0 != w.leads.Load() {
+			if n := w.fail(nil); !w.stopped() || n > 0 != w.leads.Load() {
 				t.Errorf("stopped %t, leads %t, %d proofs", w.stopped(), w.leads.Load(), n)
 			}
 		}

@@ -99,7 +99,7 @@ func (id *identity) checkNodes(found []instance.Instance) error {
 		}
 		err := id.Cluster.NotOwned("instance "+m.ID, m.Tags)
 		if err == nil && m.VPC != "" && m.VPC != id.VPC {
-			err = fmt.Errorf("instance %s is in VPC %s, not in %s", m.ID, m.VPC, id.VPC)
+			err = apierr.Mark(apierr.ErrConflict, fmt.Errorf("instance %s is in VPC %s, not in %s", m.ID, m.VPC, id.VPC))
 		}
 		if err == nil {
 			return nil

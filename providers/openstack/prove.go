@@ -87,6 +87,13 @@ func (c *cloud) Takes(ctx context.Context, file *config.File, proof provider.Pro
 	return problems.Err() == nil && reflect.DeepEqual(changed.withoutCredentials(), c.config.withoutCredentials())
 }
 
+// LoggedIn implements provider.Rotator.
+func (c *cloud) LoggedIn(file *config.File) bool {
+	cfg, problems := decode(file, c.environment)
+
+	return problems.Err() == nil && c.client.LoggedIn(cfg.login)
+}
+
 func scopeOf(project string) string { return "project " + project }
 
 // withoutCredentials returns a copy without what a login may have instead while the process

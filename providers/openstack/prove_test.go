@@ -168,6 +168,18 @@ func TestTakes(t *testing.T) {
 			}
 		})
 	}
+	for name, tc := range map[string]struct {
+		text string
+		want bool
+	}{"Same": {text + "# a comment\n", true}, "Other": {wrongPassword(text), false}, "Invalid": {"[Global]\nauth-url = x\n", false}} {
+		file, err := config.Parse("cloud.conf", []byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.LoggedIn(file); got != tc.want {
+			t.Errorf("%s: logged in with its credentials is %t", name, got)
+		}
+	}
 	fixed := connect(t, text, quick())
 	file, err := config.Parse("cloud.conf", []byte(wrongPassword(text)))
 	if err != nil {

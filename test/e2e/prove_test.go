@@ -123,9 +123,33 @@ func TestProvenConfig(t *testing.T) {
 	r.standby.awaitLog(t, "Successfully acquired lease")
 }
 
-// FW-CONFIG-15: an upgrade to a region that AWS refuses. The first new process fails, so that no other
-// Pod is replaced. The leader goes on, even if its own file changes.
-func TestUpgradeToRefusedRegion(t *testing.T) {
+// FW-CONFIG-15: a password that reaches the file before Keystone is refused at first. Once the running
+// session has logged in with it, nothing is refused any more, and a setting that has changed along with it
+// takes effect.
+func TestPasswordReachesFileFirst(t *testing.T) {
+	t.Parallel()
+	const problem = "multicloud_ccm_config_file_invalid"
+	c := startCluster(t)
+	p := c.startProject(t)
+	path := writeConfig(t, p.config())
+	leader := c.run(t, path)
+	first, second := p.add("first"), p.add("second")
+	c.join(t, first)
+	c.awaitInitialized(t, first.Name)
+
+	rotated := strings.Replace(p.config(), fmt.Sprintf("%q", p.AuthOptions(openstack.UserCCM).Password), `"n3w"`, 1)
+	write(t, path, rotated)
+	leader.awaitMetric(t, 1, problem, `reason="refused"`)
+	p.SetPassword(openstack.UserCCM, "n3w")
+	leader.awaitMetric(t, 0, problem)
+	leader.awaitLog(t, "its credentials replace those in use")
+	c.join(t, second)
+	c.awaitInitialized(t, second.Name)
+}
+
+// FW-CONFIG-15: a region that AWS refuses. A process that starts with it fails, so that a rollout does not
+// replace another Pod. The leader goes on, even if its own file changes.
+func TestRefusedRegion(t *testing.T) {
 	t.Parallel()
 	const wrong = awsConfig + "Region = eu-west-1\n"
 	c := startCluster(t)

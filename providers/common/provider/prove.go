@@ -41,23 +41,30 @@ type Proof struct {
 	Nodes instance.Located
 }
 
-// Unanswered reports whether a proof has failed without a response that concerns the
-// cloud-config: the cloud does not respond, or a login is not tried now. It can be repeated.
+// Unanswered reports whether a proof has failed without a certain response about the cloud-config:
+// the cloud or the API server does not respond, or a login is not tried now. It can be repeated.
 func Unanswered(err error) bool {
+	if err == nil {
+		return false
+	}
 	if notTried, ok := errors.AsType[*login.NotTriedError](err); ok {
 		return !notTried.Refused // the running cloud may have tried this password already
 	}
 	switch apierr.Code(err) {
-	case apierr.CodeUnavailable, apierr.CodeTimeout, apierr.CodeCanceled, apierr.CodeThrottled:
-		return true
+	case apierr.CodeDenied, apierr.CodeNotFound, apierr.CodeInvalid, apierr.CodeConflict, apierr.CodeUntrusted:
+		return false
 	}
 
-	return false
+	return true
 }
 
-// Rotator is a cloud that replaces its credentials while it runs. Takes reports whether it does
-// so with those of a cloud-config that was proven, which is the same otherwise. The settings that
-// all providers have are not compared.
+// Rotator is a cloud that replaces its credentials while it runs.
 type Rotator interface {
+	// Takes reports whether the cloud replaces its credentials with those of a cloud-config
+	// that was proven, which is the same otherwise. The settings that all providers have are
+	// not compared.
 	Takes(ctx context.Context, file *config.File, proof Proof) bool
+	// LoggedIn reports whether the last login of the cloud was with the credentials of a
+	// cloud-config, which need not be proven. It makes no request.
+	LoggedIn(file *config.File) bool
 }

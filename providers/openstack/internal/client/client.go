@@ -100,6 +100,9 @@ func (c *Client) Region() string { return c.session.config.Region }
 // Project returns the ID of the project, after a login if there was none. It never changes.
 func (c *Client) Project(ctx context.Context) (string, error) { return c.session.projectID(ctx) }
 
+// LoggedIn reports whether the last login was with these credentials.
+func (c *Client) LoggedIn(credentials Credentials) bool { return c.session.loggedIn(credentials) }
+
 // LastWrite returns when the last request ended that changes something, logins aside. It
 // is zero if there was none.
 func (c *Client) LastWrite() time.Time { return c.shared.writes.Last() }

@@ -291,6 +291,14 @@ func (s *session) reread(ctx context.Context, before Credentials) (Credentials, 
 	return now, err == nil && now != before
 }
 
+// loggedIn reports whether the last login was with these credentials.
+func (s *session) loggedIn(credentials Credentials) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.known && s.proven == credentials
+}
+
 // redact removes the secrets that are in use from a text.
 func (s *session) redact(text string) string {
 	s.mu.Lock()
