@@ -81,7 +81,7 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 	recorder := metrics.New(shared.CloudProvider.Name)
 	recorder.ConfigFile(metrics.ConfigOK) // there may be no file to watch
 	if s.chosen.file != nil {
-		go s.newWatcher(completed, cloud, recorder).run()
+		s.life.watch(s.newWatcher(completed, cloud, recorder).run)
 	}
 
 	return cloud

@@ -37,6 +37,8 @@ type lifetime struct {
 	mu       sync.Mutex
 	cloud    provider.Closer
 	handover *handover
+	// endWatch ends the watcher of the cloud-config, nil if there is none.
+	endWatch func(context.Context) error
 	// closed is created by the first call of closeCloud, which closes it at its end.
 	closed chan struct{}
 }
@@ -74,6 +76,28 @@ func (l *lifetime) track(cloud any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cloud = closer
+}
+
+// watch runs the watcher of the cloud-config until closeCloud, which waits for the end of a proof: it
+// has a session of its own.
+func (l *lifetime) watch(run func(context.Context)) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run(ctx)
+	}()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endWatch = func(within context.Context) error {
+		cancel()
+		select {
+		case <-ended:
+			return nil
+		case <-within.Done():
+			return errors.New("the proof of a changed cloud-config has not ended")
+		}
+	}
 }
 
 // prepareHandover makes handOver release the lease.
@@ -132,7 +156,7 @@ func (l *lifetime) exit(code int) {
 // call waits for the first, or the process would end before the logout has.
 func (l *lifetime) closeCloud() bool {
 	l.mu.Lock()
-	cloud, closed := l.cloud, l.closed
+	cloud, endWatch, closed := l.cloud, l.endWatch, l.closed
 	first := closed == nil
 	if first {
 		closed = make(chan struct{})
@@ -149,18 +173,30 @@ func (l *lifetime) closeCloud() bool {
 	}
 	defer close(closed)
 
-	return cloud == nil || logOut(cloud)
+	return logOut(cloud, endWatch)
 }
 
-func logOut(cloud provider.Closer) bool {
+// logOut ends the sessions of the cloud and of a proof at the same time.
+func logOut(cloud provider.Closer, endWatch func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if err := cloud.Close(ctx); err != nil {
+	var proof, session error
+	var all sync.WaitGroup
+	if endWatch != nil {
+		all.Go(func() { proof = endWatch(ctx) })
+	}
+	if cloud != nil {
+		session = cloud.Close(ctx)
+	}
+	all.Wait()
+	if err := errors.Join(session, proof); err != nil {
 		klog.ErrorS(err, "Closing the cloud provider left something behind")
 
 		return false
 	}
-	klog.InfoS("Cloud provider closed")
+	if cloud != nil {
+		klog.InfoS("Cloud provider closed")
+	}
 
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // closer counts the calls of Close, which block until release.
@@ -69,6 +70,37 @@ func TestCloseCloudIsBounded(t *testing.T) {
 			t.Errorf("closing ended with %v", cloud.err)
 		}
 	})
+}
+
+// The end of the process waits for that of a proof, which has a session of its own, but not forever. Nothing
+// of it is started afterwards.
+func TestCloseCloudWaitsForProof(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		logout time.Duration
+		closed bool
+	}{
+		"Ends":  {closeTimeout / 2, true},
+		"Hangs": {2 * closeTimeout, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				life := &lifetime{ctx: t.Context()}
+				var loggedOut atomic.Bool
+				life.watch(func(ctx context.Context) {
+					<-ctx.Done()
+					time.Sleep(tc.logout)
+					loggedOut.Store(true)
+				})
+				began := time.Now()
+				if closed := life.closeCloud(); closed != tc.closed || loggedOut.Load() != tc.closed || time.Since(began) > closeTimeout {
+					t.Errorf("closed %t, logged out %t, after %v", closed, loggedOut.Load(), time.Since(began))
+				}
+				time.Sleep(tc.logout) // the watcher ends with the test
+			})
+		})
+	}
 }
 
 // Nothing is closed for a cloud without sessions, or without a cloud.

@@ -56,8 +56,8 @@ type changedFile struct {
 	loggedIn bool
 }
 
-// run watches the file until the process ends.
-func (w *watcher) run() { wait.UntilWithContext(w.life.ctx, w.check, watchPeriod) }
+// run watches the file until ctx ends.
+func (w *watcher) run(ctx context.Context) { wait.UntilWithContext(ctx, w.check, watchPeriod) }
 
 // check reads the file once.
 func (w *watcher) check(ctx context.Context) {

@@ -76,7 +76,7 @@ func watch(t *testing.T, leads bool) *watched {
 			w.warnings = append(w.warnings, refusal.Error())
 		},
 	}
-	go watcher.run()
+	go watcher.run(w.life.ctx)
 
 	return w
 }
