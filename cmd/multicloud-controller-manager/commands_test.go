@@ -42,6 +42,9 @@ func TestConfigCommands(t *testing.T) {
 		"validate-wrong":  {reason: "all problems", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -1\n", err: "is not valid for provider plain"},
 		"connect":         {reason: "what the cloud-config leads to; typos are warnings", command: "validate --connect", file: good + "[Plaze]\n"},
 		"connect-refused": {reason: "the cloud refuses it", command: "validate --connect", file: strings.Replace(good, "Ulm", "Rome", 1), err: "is not proven: wrong password"},
+		"connect-down":    {reason: "no response is an error", command: "validate --connect", file: strings.Replace(good, "Ulm", "Thule", 1), err: "is not proven: no response"},
+		"allow-down":      {reason: "no response is a warning", command: "validate --connect --allow-unproven", file: strings.Replace(good, "Ulm", "Thule", 1)},
+		"allow-refused":   {reason: "the cloud refuses it", command: "validate --connect --allow-unproven", file: strings.Replace(good, "Ulm", "Rome", 1), err: "is not proven: wrong password"},
 		"connect-wrong":   {reason: "nothing is proven that is not valid", command: "validate --connect", file: good + "city = Atlantis\n", err: "is not valid for provider plain"},
 		"explain-broken":  {reason: "nothing to explain", command: "explain", file: "[Global\n", err: "as gcfg"},
 	}

@@ -71,12 +71,15 @@ func newValidateCommand(examine examineFunc) *cobra.Command {
 				return err
 			}
 
-			return cloud.prove(cmd.Context(), cmd.OutOrStdout(), chosen)
+			return cloud.prove(cmd, chosen)
 		},
 	}
 	validate.Flags().BoolVar(&cloud.wanted, "connect", false,
 		"Log in to the cloud, and find there what the cloud-config names and the Nodes of the cluster. Nothing is changed. "+
 			"Warnings are printed, as at the start of the controllers, and only errors count.")
+	validate.Flags().BoolVar(&cloud.allowUnproven, "allow-unproven", false,
+		"Print a warning instead of an error if --connect gets no response about the cloud-config, from the cloud or the API server. "+
+			"What the cloud refuses is an error.")
 	validate.Flags().StringVar(&cloud.kubeconfig, "kubeconfig", "",
 		"Path of the kubeconfig of the cluster whose Nodes --connect looks up. Default: the cluster of the Pod, if there is one.")
 

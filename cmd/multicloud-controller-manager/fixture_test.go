@@ -93,8 +93,11 @@ func describe(name string) provider.Descriptor {
 		},
 		Prove: func(_ context.Context, candidate provider.Candidate) (provider.Proof, error) {
 			proof := provider.Proof{Identity: "user plain", Scope: "city " + cityOf(candidate.File)}
-			if cityOf(candidate.File) == "Rome" {
+			switch cityOf(candidate.File) {
+			case "Rome":
 				return proof, apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
+			case "Thule":
+				return provider.Proof{}, apierr.Mark(apierr.ErrUnavailable, errors.New("no response"))
 			}
 			for _, node := range candidate.Nodes {
 				proof.Nodes.Missing = append(proof.Nodes.Missing, node.Name)

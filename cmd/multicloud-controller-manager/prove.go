@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/controller-manager/pkg/clientbuilder"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
@@ -62,40 +64,45 @@ func listNodes(ctx context.Context, clients cloudprovider.ControllerClientBuilde
 
 // connection is what config validate proves a cloud-config with.
 type connection struct {
-	wanted     bool
-	kubeconfig string
+	wanted        bool
+	kubeconfig    string
+	allowUnproven bool
 }
 
 // prove proves a cloud-config, and prints what it leads to.
-func (c connection) prove(ctx context.Context, w io.Writer, chosen choice) error {
+func (c connection) prove(cmd *cobra.Command, chosen choice) error {
 	clients, without, err := c.clients()
 	if err != nil {
 		return err
 	}
-	proof, err := prove(klog.NewContext(ctx, logr.Discard()), chosen, clients)
-	if printed := printProof(w, proof, without); printed != nil || err == nil {
+	proof, err := prove(klog.NewContext(cmd.Context(), logr.Discard()), chosen, clients)
+	if printed := printProof(cmd.OutOrStdout(), proof, without); printed != nil || err == nil {
 		return printed
 	}
+	err = fmt.Errorf("%s is not proven: %w", chosen.file.Path, err)
+	if c.allowUnproven && provider.Unanswered(err) {
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", config.Warning, err)
+	}
 
-	return fmt.Errorf("%s is not proven: %w", chosen.file.Path, err)
+	return err
 }
 
 // clients makes the clients of the cluster, or returns why there is none.
 func (c connection) clients() (clients cloudprovider.ControllerClientBuilder, without string, err error) {
 	if c.kubeconfig != "" {
-		config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+		client, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 		if err != nil {
 			return nil, "", fmt.Errorf("read --kubeconfig: %w", err)
 		}
 
-		return clientbuilder.SimpleControllerClientBuilder{ClientConfig: config}, "", nil
+		return clientbuilder.SimpleControllerClientBuilder{ClientConfig: client}, "", nil
 	}
-	config, err := rest.InClusterConfig()
+	client, err := rest.InClusterConfig()
 	if err != nil {
 		return nil, fmt.Sprintf("there is no --kubeconfig, and no cluster around: %v", err), nil
 	}
 
-	return clientbuilder.SimpleControllerClientBuilder{ClientConfig: config}, "", nil
+	return clientbuilder.SimpleControllerClientBuilder{ClientConfig: client}, "", nil
 }
 
 // printProof prints what is known of a proof. Without Nodes it prints why.

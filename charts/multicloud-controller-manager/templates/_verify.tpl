@@ -47,6 +47,9 @@ containers:
       - config
       - validate
       - --connect
+      {{- if hasKey . "verify" }}
+      - --allow-unproven
+      {{- end }}
       - {{ printf "--cloud-config=%s/cloud.conf" (trimSuffix "/" .Values.cloudConfig.mountPath) | quote }}
       {{- if .Values.kubeconfig.existingSecret }}
       - --kubeconfig=/etc/cloud-kubeconfig/kubeconfig
