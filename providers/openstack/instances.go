@@ -125,19 +125,24 @@ func (s *source) wanted(ref instance.Ref) inventory.Wanted {
 
 // Lookup implements instance.Source with the inventory, whose lists many Nodes share.
 func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+	return s.lookup(ctx, refs, s.few)
+}
+
+// lookup looks up servers, each alone if few reports that for the name of its Node.
+func (s *source) lookup(ctx context.Context, refs []instance.Ref, few func(name string) bool) []instance.Result {
 	results := make([]instance.Result, len(refs))
 	var all sync.WaitGroup
 	for i, ref := range refs {
-		all.Go(func() { results[i] = s.find(ctx, ref) })
+		all.Go(func() { results[i] = s.find(ctx, ref, few(ref.NodeName)) })
 	}
 	all.Wait()
 
 	return results
 }
 
-func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *source) find(ctx context.Context, ref instance.Ref, alone bool) instance.Result {
 	byName, byID := s.inventory.FindByName, s.inventory.Find
-	if s.few(ref.NodeName) {
+	if alone {
 		byName, byID = s.inventory.ReadByName, s.inventory.Read
 	}
 	if ref.ProviderID == "" {

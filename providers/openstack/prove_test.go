@@ -103,6 +103,20 @@ func wrongPassword(text string) string {
 	return strings.Join(lines, "\n")
 }
 
+// The servers of the first Nodes are read alone. In a cluster of more, a list serves all others.
+func TestProveReadsFewServersAlone(t *testing.T) {
+	t.Parallel()
+	for servers, lists := range map[int]int{1: 0, 16: 0, 40: 1} {
+		f := newFleet(t, servers, openstack.Options{})
+		providertest.Proof{
+			Reason: "all are found", Prove: proving(quick()), Text: f.CloudConfig(openstack.UserCCM, ""), Nodes: f.nodes, Found: servers, Changes: f.left,
+		}.Check(t)
+		if n := f.Interceptor().Count("nova.ListServersDetail"); n != lists {
+			t.Errorf("%d Nodes: %d lists of all servers, want %d", servers, n, lists)
+		}
+	}
+}
+
 // Without Nodes, the login and the region are proven.
 func TestProveWithoutNodes(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	nodeutil "k8s.io/component-helpers/node/util"
@@ -17,6 +18,9 @@ import (
 // locatedFirst is how many Nodes are looked up before all others: so few that a cloud with
 // many instances need not be listed to find one of them.
 const locatedFirst = 16
+
+// confirmedNodes is how many Nodes are confirmed to have no instance before that is an error.
+const confirmedNodes = 3
 
 // Located are the Nodes of a cloud by what was found of their instances.
 type Located struct {
@@ -34,14 +38,16 @@ type candidate struct {
 }
 
 // Locate looks up the instances of all Nodes that are not of another cloud. It is an error if
-// none is found, although Nodes with a provider ID are Ready: the source is of another region,
-// project, account or server then. That some are missing is not an error.
+// none is found, although Nodes with a provider ID are Ready, and that is confirmed for some of them: the
+// source is of another region, project, account or server then. That some are missing is not an error.
 func Locate(ctx context.Context, provider string, source Source, nodes []*v1.Node) (Located, error) {
 	candidates := candidatesOf(provider, source, nodes)
 	var located Located
 	var failed error
 	proofs := 0
-	for i, result := range lookupCandidates(ctx, source, candidates) {
+	results := lookupCandidates(ctx, source, candidates)
+	confirmAbsent(ctx, source, candidates, results)
+	for i, result := range results {
 		name := candidates[i].ref.NodeName
 		found, err := result.living().Get()
 		switch {
@@ -101,4 +107,19 @@ func lookupCandidates(ctx context.Context, source Source, candidates []candidate
 	}
 
 	return results
+}
+
+// confirmAbsent replaces the results of a few Nodes that are proof, if all are absent: a lookup is no
+// proof of that.
+func confirmAbsent(ctx context.Context, source Source, candidates []candidate, results []Result) {
+	if slices.ContainsFunc(results, func(r Result) bool { return !r.living().IsAbsent() }) {
+		return
+	}
+	var all sync.WaitGroup
+	for i, c := range candidates[:min(len(candidates), confirmedNodes)] {
+		if c.proof {
+			all.Go(func() { results[i] = source.Confirm(ctx, c.ref) })
+		}
+	}
+	all.Wait()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // FW-CONFIG-14: what a lookup of all Nodes proves.
@@ -27,9 +28,13 @@ func TestLocate(t *testing.T) {
 		reason  string
 		nodes   []*v1.Node
 		results map[string]instance.Result
-		want    instance.Located
-		found   int
-		err     error
+		// confirm are the results of requests for one instance, absent by default, and
+		// confirmed is how many of them there are.
+		confirm   map[string]instance.Result
+		confirmed int64
+		want      instance.Located
+		found     int
+		err       error
 	}{
 		"None": {reason: "there are no Nodes"},
 		"Some": {
@@ -43,7 +48,19 @@ func TestLocate(t *testing.T) {
 		},
 		"AllMissing": {
 			reason: "a kubelet that reports has a machine", nodes: []*v1.Node{notReady("a"), ready("b")},
-			want: instance.Located{Missing: []string{"b", "a"}}, err: apierr.ErrNotFound,
+			want: instance.Located{Missing: []string{"b", "a"}}, err: apierr.ErrNotFound, confirmed: 1,
+		},
+		"ManyMissing": {
+			reason: "a few confirmations are enough", nodes: []*v1.Node{ready("a"), ready("b"), ready("c"), ready("d")},
+			want: instance.Located{Missing: []string{"a", "b", "c", "d"}}, err: apierr.ErrNotFound, confirmed: 3,
+		},
+		"NotListed": {
+			reason: "a list is no proof", nodes: []*v1.Node{ready("a"), ready("b")}, confirm: map[string]instance.Result{"b": found(instance.Running)},
+			want: instance.Located{Missing: []string{"a"}}, found: 1, confirmed: 2,
+		},
+		"NotConfirmed": {
+			reason: "nothing is known", nodes: []*v1.Node{ready("a"), ready("b")}, confirm: map[string]instance.Result{"b": unavailable},
+			want: instance.Located{Missing: []string{"a"}, Unknown: []string{"b"}}, err: apierr.ErrUnavailable, confirmed: 2,
 		},
 		"NotReady": {
 			reason: "instances of Nodes that are not Ready may be gone", nodes: []*v1.Node{notReady("a")},
@@ -67,23 +84,26 @@ func TestLocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSource(instance.Absent(), instance.Absent())
-			s.lookup = func(_ context.Context, refs []instance.Ref) []instance.Result {
-				results := make([]instance.Result, len(refs))
-				for i, ref := range refs {
-					results[i] = instance.Absent()
-					if result, ok := tc.results[strings.TrimPrefix(ref.ProviderID, "sim://")]; ok {
-						results[i] = result
-					}
+			result := func(of map[string]instance.Result, ref instance.Ref) instance.Result {
+				if result, ok := of[strings.TrimPrefix(ref.ProviderID, "sim://")]; ok {
+					return result
 				}
 
-				return results
+				return instance.Absent()
 			}
+			s.lookup = func(_ context.Context, refs []instance.Ref) []instance.Result {
+				return lists.Map(refs, func(ref instance.Ref) instance.Result { return result(tc.results, ref) })
+			}
+			s.confirm = func(_ context.Context, ref instance.Ref) instance.Result { return result(tc.confirm, ref) }
 			got, err := instance.Locate(t.Context(), provider, s, tc.nodes)
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("%s: error (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(instance.Located{}, "Found")); diff != "" || len(got.Found) != tc.found {
 				t.Errorf("%s: %d found (-want +got):\n%s", tc.reason, len(got.Found), diff)
+			}
+			if n := s.confirms.Load(); n != tc.confirmed {
+				t.Errorf("%s: %d confirmations, want %d", tc.reason, n, tc.confirmed)
 			}
 		})
 	}
