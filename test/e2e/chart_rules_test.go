@@ -29,6 +29,8 @@ type audited struct {
 
 	// from is where the part of the log begins that counts.
 	from int64
+	// config is the path of the cloud-config of the last process.
+	config string
 }
 
 func startAudited(t *testing.T) *audited {
@@ -419,9 +421,40 @@ func TestChartPermissions(t *testing.T) {
 // list, and list where a server does not have that.
 func (a *audited) start(t *testing.T, config string, args ...string) *manager {
 	t.Helper()
-	a.environment = append(a.environment, "KUBE_FEATURE_WatchListClient=false")
+	a.environment = append(a.environment, "KUBE_FEATURE_WatchListClient=false", "POD_NAMESPACE=kube-system", "POD_NAME=ccm", "POD_UID=uid")
+	a.config = writeConfig(t, config)
 
-	return a.run(t, writeConfig(t, config), args...)
+	return a.run(t, a.config, args...)
+}
+
+// refuse changes the cloud-config twice to one that the cloud refuses. The second Event is the same as the
+// first one, so that it is patched.
+func (a *audited) refuse(t *testing.T, m *manager, wrong string) {
+	t.Helper()
+	right, err := os.ReadFile(a.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		write(t, a.config, wrong)
+		m.awaitMetric(t, 1, "multicloud_ccm_config_file_invalid", `reason="refused"`)
+		write(t, a.config, string(right))
+		m.awaitMetric(t, 0, "multicloud_ccm_config_file_invalid")
+	}
+	a.awaitRepeated(t, systemNamespace, "reason=CloudConfigRefused,involvedObject.name=ccm")
+}
+
+// awaitRepeated waits for an Event that was patched.
+func (c *cluster) awaitRepeated(t *testing.T, namespace, selector string) {
+	t.Helper()
+	await(t, "an Event to be repeated: "+selector, func(ctx context.Context) error {
+		events, err := c.Client().CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: selector})
+		if err == nil && !slices.ContainsFunc(events.Items, func(event v1.Event) bool { return event.Count == 2 }) {
+			err = fmt.Errorf("there are %+v", events.Items)
+		}
+
+		return err
+	})
 }
 
 // scrape reads the metrics as an account that may not, which the process finds out by a
@@ -485,14 +518,7 @@ func (c *cluster) initializeAgain(t *testing.T, name string) {
 		return err
 	})
 	c.awaitInitialized(t, name)
-	await(t, "the Event of node "+name+" to be repeated", func(ctx context.Context) error {
-		events, err := c.Client().CoreV1().Events(v1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=Synced,involvedObject.name=" + name})
-		if err == nil && !slices.ContainsFunc(events.Items, func(event v1.Event) bool { return event.Count == 2 }) {
-			err = fmt.Errorf("there are %+v", events.Items)
-		}
-
-		return err
-	})
+	c.awaitRepeated(t, v1.NamespaceDefault, "reason=Synced,involvedObject.name="+name)
 }
 
 // joinEnded registers a node as it is when its instance has been deleted while no process ran.
@@ -524,6 +550,7 @@ func workAWS(t *testing.T, a *audited, args ...string) {
 	a.awaitGone(t, ended.name)
 	a.remove(t, "web")
 	a.awaitRemoved(t, "web")
+	a.refuse(t, m, awsConfig+"VPC = vpc-1\nKubernetesClusterID = e2e\n")
 	a.scrape(t, m)
 	m.terminate(t) // it needs permissions to the end
 }
@@ -542,7 +569,8 @@ func workOpenStack(t *testing.T, a *audited, args ...string) {
 	p.add("ended")
 	p.DeleteServer(p.ids["ended"])
 	a.joinEnded(t, "ended", "openstack:///"+p.ids["ended"])
-	m := a.start(t, p.config()+"\n[Route]\nrouter-id = "+p.router+"\n", slices.Concat(args, withRoutes)...)
+	config := p.config() + "\n[Route]\nrouter-id = " + p.router + "\n"
+	m := a.start(t, config, slices.Concat(args, withRoutes)...)
 	a.awaitInitialized(t, nodes...)
 	a.awaitRouted(t, nodes...)
 	a.create(t, newService("web", classic, 80))
@@ -551,6 +579,7 @@ func workOpenStack(t *testing.T, a *audited, args ...string) {
 	a.awaitGone(t, "ended")
 	a.remove(t, "web")
 	a.awaitRemoved(t, "web")
+	a.refuse(t, m, strings.Replace(config, "RegionOne", "RegionNone", 1))
 	a.scrape(t, m)
 	m.terminate(t)
 }
@@ -587,6 +616,7 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	a.age(t, "deleted")
 	a.awaitNode(t, "off", "to be tainted", tainted(shutdown))
 	a.awaitGone(t, "deleted")
+	a.refuse(t, m, config+"datacenters = missing\n")
 	a.scrape(t, m)
 	m.terminate(t)
 }

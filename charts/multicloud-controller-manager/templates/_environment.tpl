@@ -3,8 +3,11 @@ Environment variables of the container, as a YAML list below "items". A variable
 */}}
 {{- define "multicloud-controller-manager.environment" -}}
 {{- $own := list -}}
+{{- /* The process records Events of its Pod, but not in the cluster of a kubeconfig, which does not have the Pod. */ -}}
+{{- if not .Values.kubeconfig.existingSecret -}}
 {{- range $name, $path := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" "POD_UID" "metadata.uid" -}}
 {{- $own = append $own (dict "name" $name "valueFrom" (dict "fieldRef" (dict "apiVersion" "v1" "fieldPath" $path))) -}}
+{{- end -}}
 {{- end -}}
 {{- with .Values.apiServer -}}
 {{- if .host -}}

@@ -23,11 +23,8 @@ Rules of the ClusterRole: those of our own account, which with accounts of the c
 */}}
 {{- define "multicloud-controller-manager.clusterRules" -}}
 {{- $enabled := include "multicloud-controller-manager.enabledControllers" . | fromJson -}}
-{{- $events := list "create" "patch" -}}
 {{- if .Values.useServiceAccountCredentials -}}
 {{- $enabled = dict "service" $enabled.service -}}
-{{- /* An Event that is repeated is patched: of the leader election, a process has no Event twice. */ -}}
-{{- $events = list "create" -}}
 {{- end -}}
 {{- $nodes := list "list" "watch" -}}
 {{- if or (get $enabled "cloud-node") (get $enabled "cloud-node-lifecycle") -}}
@@ -42,7 +39,7 @@ Rules of the ClusterRole: those of our own account, which with accounts of the c
 {{- if get $enabled "cloud-node-lifecycle" -}}
 {{- $nodes = append $nodes "delete" -}}
 {{- end -}}
-{{ include "multicloud-controller-manager.rule" (dict "group" "" "resources" (list "events") "verbs" $events) }}
+{{ include "multicloud-controller-manager.rule" (dict "group" "" "resources" (list "events") "verbs" (list "create" "patch")) }}
 {{ include "multicloud-controller-manager.rule" (dict "group" "" "resources" (list "nodes") "verbs" (sortAlpha $nodes)) }}
 {{- if or (get $enabled "cloud-node") $enabled.route }}
 {{ include "multicloud-controller-manager.rule" (dict "group" "" "resources" (list "nodes/status") "verbs" (list "patch")) }}
