@@ -196,6 +196,33 @@ func renderGuide(t *testing.T, list []block) {
 	}
 }
 
+// Helm 3 does not wait for one Pod of a DaemonSet: whoever waits for Helm waits for the rollout as well.
+func TestGuidesWaitForRollout(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join(top, "docs", "guides", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(pages, filepath.Join(top, "README.md"), filepath.Join(top, helm.Chart, "README.md")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks(string(text)) {
+			commands := slices.DeleteFunc(helmCommands(b.text), func(words []string) bool { return !slices.Contains(words, "--wait") })
+			for _, words := range commands {
+				name := slices.DeleteFunc(slices.Clone(words[2:]), func(word string) bool { return strings.HasPrefix(word, "-") })[0]
+				if !regexp.MustCompile(`(?m)^kubectl .*rollout status \w+/` + name + "-" + ccm.Name).MatchString(b.text) {
+					t.Errorf("%s: no rollout status after %q", filepath.Base(path), words)
+				}
+			}
+			if n := strings.Count(b.text, "rollout status"); n < len(commands) {
+				t.Errorf("%s: %d times rollout status after %q", filepath.Base(path), n, commands)
+			}
+		}
+	}
+}
+
 // A page with commands for several clusters names the cluster of each one.
 func TestFleetNamesClusters(t *testing.T) {
 	t.Parallel()

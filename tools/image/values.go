@@ -32,8 +32,9 @@ func writeValues(w io.Writer, o options) error {
 		return fmt.Errorf("print the command: %w", err)
 	}
 	_, err = fmt.Fprintf(w, "%s:\n%sPush the image, or import it on each control plane node, and install it with values of your own:\n"+
-		"  helm install ccm %s --namespace kube-system --values %s --values values.yaml --wait\n",
-		shown, values, path.Join("charts", commandName), shown)
+		"  helm install ccm %s --namespace kube-system --values %s --values values.yaml --wait\n"+
+		"  kubectl --namespace kube-system rollout status daemonset/ccm-%s --timeout 5m\n",
+		shown, values, path.Join("charts", commandName), shown, commandName)
 
 	return err
 }

@@ -46,7 +46,8 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			want := "bin/image.yaml:\n" + tc.want + "Push the image, or import it on each control plane node, and install it with values of your own:\n" +
-				"  helm install ccm charts/multicloud-controller-manager --namespace kube-system --values bin/image.yaml --values values.yaml --wait\n"
+				"  helm install ccm charts/multicloud-controller-manager --namespace kube-system --values bin/image.yaml --values values.yaml --wait\n" +
+				"  kubectl --namespace kube-system rollout status daemonset/ccm-multicloud-controller-manager --timeout 5m\n"
 			if diff := cmp.Diff(want, printed.String()); diff != "" {
 				t.Errorf("printed (-want +got):\n%s", diff)
 			}
