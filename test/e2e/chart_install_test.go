@@ -1,17 +1,17 @@
 package e2e
 
 import (
+	"context"
 	"maps"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/clouds"
@@ -26,11 +26,16 @@ const (
 	workloadName = releaseName + "-" + ccm.Name
 )
 
+// readerName is the name of the account that reads metrics.
+const readerName = "reader"
+
 // threeClouds is a simulated cloud for each provider, and one values file for all of them.
 type threeClouds struct {
 	*clouds.Clouds
 
 	values map[string]any
+	// reader is an account that may do nothing, unless a release lets it read metrics.
+	reader *rest.Config
 }
 
 // startClouds runs the clouds until the test has ended. Each has three machines.
@@ -52,7 +57,7 @@ func (c *cluster) startClouds(t *testing.T) *threeClouds {
 	c.makeFiles(t, all.VCenter)
 	values["tls"] = map[string]any{"existingSecret": "serving"}
 
-	return &threeClouds{Clouds: all, values: values}
+	return &threeClouds{Clouds: all, values: values, reader: c.as(t, v1.NamespaceDefault, readerName)}
 }
 
 // makeFiles makes what values refer to: the certificate of a vCenter, and one for the server, which
@@ -164,13 +169,18 @@ func TestChartInstalled(t *testing.T) {
 	}
 }
 
-// testRefusedUpgrade (FW-START-10) upgrades to a password that the cloud refuses: the hook fails before anything is
-// changed, so that all Pods work on.
+// testRefusedUpgrade (FW-START-10) upgrades to a password and to a region that the cloud refuses: the hook fails before
+// anything is changed, so that all Pods work on.
 func testRefusedUpgrade(t *testing.T, w *workload, r *release, f *threeClouds, from, to string) {
 	t.Helper()
 	pods, before := maps.Clone(w.pods), r.everything(t)
-	if _, err := r.tryUpgrade(t, f.values, "provider="+to, f.wrongPassword(t, to)); err == nil || !strings.Contains(err.Error(), "pre-upgrade") {
-		t.Errorf("want an error of the hook, got %v", err)
+	for _, set := range [][]string{
+		{"provider=" + to, f.wrongPassword(t, to)},
+		{"provider=openstack", "openstack.config.Global.region=RegionNone"},
+	} {
+		if _, err := r.tryUpgrade(t, f.values, set...); err == nil || !strings.Contains(err.Error(), "pre-upgrade") {
+			t.Errorf("%q: want an error of the hook, got %v", set, err)
+		}
 	}
 	w.rollOut(t)
 	if !maps.Equal(pods, w.pods) {
@@ -226,7 +236,7 @@ func testSwitch(t *testing.T, w *workload, upgrade func()) {
 // Pod tries it, the other one works on with its files, and a rollback replaces the first one alone.
 func testBrokenUpgrade(t *testing.T, w *workload, r *release, f *threeClouds, provider string) {
 	t.Helper()
-	const last = 3
+	const last = 4
 	second := w.pods[w.hosts[1]]
 	r.upgrade(t, f.values, "provider="+provider, "verifyBeforeUpgrade=false",
 		provider+".config.Multicloud.strict=true", provider+".config.Global.no-such-key=1")
@@ -252,17 +262,22 @@ func testBrokenUpgrade(t *testing.T, w *workload, r *release, f *threeClouds, pr
 // changed stays. It returns the release for Helm 4.
 func testNewerHelm(t *testing.T, w *workload, r *release, f *threeClouds, provider string) *release {
 	t.Helper()
-	const last = 5
+	const last = 6
 	pods := maps.Clone(w.pods)
 	newer := r.newRelease(t, helm.Four, r.helm.Name, r.helm.Chart)
 	before := r.everything(t)
-	newer.upgrade(t, f.values, "provider="+provider, "rbac.metricsReader.subjects[0].kind=User", "rbac.metricsReader.subjects[0].name=reader")
+	newer.upgrade(t, f.values, "provider="+provider, "rbac.metricsReader.subjects[0].kind=ServiceAccount",
+		"rbac.metricsReader.subjects[0].name="+readerName, "rbac.metricsReader.subjects[0].namespace="+v1.NamespaceDefault)
 	w.rollOut(t)
-	if !slices.ContainsFunc(r.everything(t).Since(before), func(object *unstructured.Unstructured) bool {
-		return object.GetKind() == "ClusterRole" && strings.HasSuffix(object.GetName(), ":metrics-reader")
-	}) {
-		t.Error("the upgrade has not made the role")
-	}
+	await(t, "the metrics of each Pod to be readable", func(ctx context.Context) error {
+		for _, p := range w.pods {
+			if _, err := ccm.Fetch(ctx, f.reader, p.endpoint, "/metrics"); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
 
 	newer.rollback(t, last)
 	w.rollOut(t)
