@@ -69,7 +69,7 @@ func (w *watcher) check(ctx context.Context) {
 
 		return
 	}
-	if err == nil && w.changed != nil && w.changed.file.Same(data) && w.waits() {
+	if err == nil && w.changed != nil && w.changed.file.Same(data) && w.waits(ctx) {
 		return
 	}
 	var chosen choice
@@ -90,12 +90,12 @@ func (w *watcher) check(ctx context.Context) {
 // waits reports whether nothing is done about the changed file now. Refused content is not proven
 // again before the running cloud has logged in with its credentials: they were changed in the cloud
 // after the file.
-func (w *watcher) waits() bool {
+func (w *watcher) waits(ctx context.Context) bool {
 	c := w.changed
 	switch {
 	case c.refusal == nil:
 		return time.Now().Before(c.next)
-	case !c.loggedIn && w.loggedIn(c.file):
+	case !c.loggedIn && w.loggedIn(ctx, c.file):
 		c.refusal = nil
 
 		return false
@@ -106,8 +106,8 @@ func (w *watcher) waits() bool {
 }
 
 // loggedIn reports whether the running cloud has logged in with the credentials of a file.
-func (w *watcher) loggedIn(file *config.File) bool {
-	return w.rotator != nil && w.rotator.LoggedIn(file)
+func (w *watcher) loggedIn(ctx context.Context, file *config.File) bool {
+	return w.rotator != nil && w.rotator.LoggedIn(ctx, file)
 }
 
 // takes reports whether the running cloud replaces its credentials with those of a file that was
@@ -144,7 +144,7 @@ func (w *watcher) apply(ctx context.Context, chosen choice) {
 		w.changed.next = time.Now().Add(w.changed.backoff.Step())
 		w.report(metrics.ConfigUnproven, err)
 	case err != nil:
-		w.changed.refusal, w.changed.loggedIn = err, w.loggedIn(chosen.file)
+		w.changed.refusal, w.changed.loggedIn = err, w.loggedIn(ctx, chosen.file)
 		if w.report(metrics.ConfigRefused, err) {
 			w.warn(err)
 		}

@@ -98,7 +98,7 @@ func (w *watched) prove(_ context.Context, chosen choice) (provider.Proof, error
 }
 
 // LoggedIn implements provider.Rotator.
-func (w *watched) LoggedIn(*config.File) bool {
+func (w *watched) LoggedIn(context.Context, *config.File) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 

@@ -74,7 +74,9 @@ func (s fewFirst) Lookup(ctx context.Context, refs []instance.Ref) []instance.Re
 
 // Confirm implements instance.Source. That the servers of all other Nodes are missing as well, which keeps
 // a Node, is what a proof is looking for.
-func (s fewFirst) Confirm(ctx context.Context, ref instance.Ref) instance.Result { return s.find(ctx, ref, true) }
+func (s fewFirst) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.find(ctx, ref, true)
+}
 
 // logOut revokes the token of a proof. If that fails, the token ends by itself.
 func logOut(ctx context.Context, api *client.Client) {
@@ -101,10 +103,10 @@ func (c *cloud) Takes(ctx context.Context, file *config.File, proof provider.Pro
 }
 
 // LoggedIn implements provider.Rotator.
-func (c *cloud) LoggedIn(file *config.File) bool {
+func (c *cloud) LoggedIn(ctx context.Context, file *config.File) bool {
 	cfg, problems := decode(file, c.environment)
 
-	return problems.Err() == nil && c.client.LoggedIn(cfg.login)
+	return problems.Err() == nil && c.client.LoggedIn(ctx, cfg.login)
 }
 
 func scopeOf(project string) string { return "project " + project }

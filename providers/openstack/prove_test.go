@@ -190,7 +190,7 @@ func TestTakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.LoggedIn(file); got != tc.want {
+		if got := c.LoggedIn(bounded(t), file); got != tc.want {
 			t.Errorf("%s: logged in with its credentials is %t", name, got)
 		}
 	}

@@ -100,8 +100,11 @@ func (c *Client) Region() string { return c.session.config.Region }
 // Project returns the ID of the project, after a login if there was none. It never changes.
 func (c *Client) Project(ctx context.Context) (string, error) { return c.session.projectID(ctx) }
 
-// LoggedIn reports whether the last login was with these credentials.
-func (c *Client) LoggedIn(credentials Credentials) bool { return c.session.loggedIn(credentials) }
+// LoggedIn reports whether the last login was with these credentials. Otherwise a login with those of the
+// source begins if they are new and may be tried now, since there may be no calls that would begin it.
+func (c *Client) LoggedIn(ctx context.Context, credentials Credentials) bool {
+	return c.session.loggedIn(ctx, credentials)
+}
 
 // LastWrite returns when the last request ended that changes something, logins aside. It
 // is zero if there was none.

@@ -111,6 +111,31 @@ func TestRefusedRotation(t *testing.T) {
 	}
 }
 
+// A password that reaches the file before Keystone is tried again within the limit of refused logins, even
+// if there are no calls.
+func TestLoggedIn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, openstack.Options{})
+	f.serveServer()
+	from, changed := newSource(f.Credentials(openstack.UserCCM)), f.wrong("n3w")
+	c := f.open(t, from)
+	ctx := bounded(t)
+	must(t, get(ctx, c))
+	f.SetPassword(openstack.UserCCM, "n3w")
+	f.Interceptor().Inject(opLogin, simserver.Nth(1), raw(http.StatusUnauthorized, unauthorized))
+	from.set(changed)
+	eventually(t, "a refused login", func() bool { return f.Interceptor().Count(opLogin) == 2 })
+	if c.LoggedIn(ctx, changed) {
+		t.Error("a refused password is in use")
+	}
+	eventually(t, "a login with the changed password", func() bool {
+		f.clock.Step(time.Second)
+
+		return c.LoggedIn(ctx, changed)
+	})
+	f.count(t, opLogin, 3)
+}
+
 // OS-AUTH-3: a new login with the same credentials that leads to another project is refused.
 func TestProjectIsPinned(t *testing.T) {
 	t.Parallel()

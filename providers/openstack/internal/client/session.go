@@ -291,10 +291,14 @@ func (s *session) reread(ctx context.Context, before Credentials) (Credentials, 
 	return now, err == nil && now != before
 }
 
-// loggedIn reports whether the last login was with these credentials.
-func (s *session) loggedIn(credentials Credentials) bool {
+// loggedIn reports whether the last login was with these credentials. Otherwise it begins one with changed
+// ones.
+func (s *session) loggedIn(ctx context.Context, credentials Credentials) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.token != nil {
+		s.applyChanges(ctx)
+	}
 
 	return s.known && s.proven == credentials
 }
