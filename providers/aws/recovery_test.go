@@ -54,6 +54,7 @@ func TestRecoveryFromHangingCloud(t *testing.T) {
 				}
 			}
 		}
+		time.Sleep(inventory.LongestFetch(inventory.DefaultTimeout)) // lists end
 	})
 	t.Logf("the longest waits: %v", longest)
 }
@@ -103,6 +104,43 @@ func TestSlowEC2(t *testing.T) {
 					t.Errorf("%s: exists %t, %v", tc.reason, exists, err)
 				}
 				t.Logf("%s: %s", name, time.Since(begun))
+			})
+		})
+	}
+}
+
+// TestNodesJoinLargeAccount (AWS-API-4): where EC2 needs 15 seconds for the first page of a
+// list by tag, and as much for the others, Nodes that join are initialized in 10 seconds.
+func TestNodesJoinLargeAccount(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simserver.Fault{"slow": simserver.Slow(15 * time.Second), "hangs": hang} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegion(t, sim.Options{PageSize: 5})
+			ids := r.seed.AddNodes(20)
+			synctest.Test(t, func(t *testing.T) {
+				r := r.in(t)
+				source := r.directSource()
+				r.Interceptor().Inject("DescribeInstances", simserver.Always(), func(w http.ResponseWriter, q *http.Request, apply http.Handler) {
+					if q.Form.Has("InstanceId.1") {
+						apply.ServeHTTP(w, q)
+					} else {
+						fault(w, q, apply)
+					}
+				})
+				var all sync.WaitGroup
+				for _, id := range ids[:10] {
+					all.Go(func() {
+						begun := time.Now()
+						r.initialize(instance.New(source, instanceOptions(instance.Options{Provider: ProviderName})), node(id, kubetest.Tainted()))
+						if took := time.Since(begun); took > 10*time.Second {
+							t.Errorf("Node %s is initialized after %s", id, took)
+						}
+					})
+					time.Sleep(time.Second)
+				}
+				all.Wait()
+				time.Sleep(5 * time.Minute) // the list ends
 			})
 		})
 	}

@@ -7,8 +7,9 @@
 //     [Options.MaxAge] since its list or call ended, or [Options.MissingAge] for an object that is missing.
 //   - An object that is missing is distinguished from one that could not be read.
 //     The list proves only what exists: what it lacks is read by key or alias.
-//   - But for Confirm, one call at a time is made. Callers that wait for one which fails share its
-//     error, and each waits no longer than its own context allows.
+//   - A list delays a query by 5 seconds at most, and lookups of single objects do not wait for
+//     one another. Queries for sets of objects are served one at a time; those that wait for
+//     one which fails share its error. Each waits no longer than its own context allows.
 //   - What was read last counts: an object that was read alone after the list hides
 //     that of the list.
 //   - The size is bounded, and no lock is held during a call.
@@ -21,8 +22,8 @@
 //	more of them soon after            from a list of all objects
 //	what that does not have            by key or alias, as above
 //
-// If the list fails because the cloud does not respond, the part of it that came is
-// used, and the rest is read by key or alias.
+// If the list takes longer than 5 seconds, or fails, objects are read by key or alias,
+// without those that it had. One that is late goes on, and counts when it ends.
 //
 // That an object is missing here is no proof that it is gone. For that it must be
 // read for this very query, see [Snapshot.Confirm].

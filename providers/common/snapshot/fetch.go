@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
@@ -46,19 +45,10 @@ func (q *query[T]) take() int {
 // get returns a result for each key, nil for an object that is missing.
 func (s *Snapshot[V]) get(ctx context.Context, keys []string) (map[string]*V, error) {
 	q := newQuery(keys, s.now(), s.store.find)
-	if q.take() == 0 {
-		s.count(cache.Hit, len(keys))
-
-		return q.results, nil
+	if unknown := q.take(); unknown > 0 && s.awaitList(ctx, unknown) {
+		q.take()
 	}
-	err := s.serial.do(ctx, func(ctx context.Context) error {
-		if err := s.listIfMany(ctx, q.take); err != nil {
-			return err
-		}
-
-		return s.fetch(ctx, q.unknown, q.results)
-	})
-	if err != nil {
+	if err := s.fetch(ctx, q.unknown, q.results); err != nil {
 		return nil, err
 	}
 	s.countFetched(len(keys), len(q.unknown))
@@ -69,14 +59,10 @@ func (s *Snapshot[V]) get(ctx context.Context, keys []string) (map[string]*V, er
 // getByAlias returns the objects with each alias.
 func (s *Snapshot[V]) getByAlias(ctx context.Context, aliases []string) (map[string][]*V, error) {
 	q := newQuery(aliases, s.now(), s.store.findByAlias)
-	err := s.serial.do(ctx, func(ctx context.Context) error {
-		if err := s.listIfMany(ctx, q.take); err != nil {
-			return err
-		}
-
-		return s.fetchByAlias(ctx, q.unknown, q.results)
-	})
-	if err != nil {
+	if unknown := q.take(); unknown > 0 && s.awaitList(ctx, unknown) {
+		q.take()
+	}
+	if err := s.fetchByAlias(ctx, q.unknown, q.results); err != nil {
 		return nil, err
 	}
 	s.countFetched(len(aliases), len(q.unknown))
@@ -88,42 +74,12 @@ func (s *Snapshot[V]) getByAlias(ctx context.Context, aliases []string) (map[str
 // missing.
 func (s *Snapshot[V]) refresh(ctx context.Context, keys []string) (map[string]*V, error) {
 	results := make(map[string]*V, len(keys))
-	if len(keys) == 0 {
-		return results, nil
-	}
-	if err := s.serial.do(ctx, func(ctx context.Context) error { return s.fetch(ctx, keys, results) }); err != nil {
+	if err := s.fetch(ctx, keys, results); err != nil {
 		return nil, err
 	}
 	s.countFetched(len(keys), len(keys))
 
 	return results, nil
-}
-
-// listIfMany lists all objects if many are needed and the list is out of date. It
-// leaves the keys that are still unknown with take. A list that fails because the
-// cloud does not respond is no error: the cloud may read single objects sooner.
-func (s *Snapshot[V]) listIfMany(ctx context.Context, take func() int) error {
-	unknown := take()
-	now := s.now()
-	if unknown == 0 || s.store.listed(now) || !s.store.busy(now) && !s.burst.exceeds(unknown, now) {
-		return nil
-	}
-	all, err := s.api.List(ctx)
-	noResponse := ctx.Err() == nil && (apierr.Code(err) == apierr.CodeTimeout || apierr.Code(err) == apierr.CodeUnavailable)
-	if err == nil || noResponse || len(all) > 0 {
-		s.store.putList(all, err == nil, now, s.now())
-	}
-	if err != nil && !noResponse {
-		return err
-	}
-	left := take()
-	if err != nil {
-		s.options.ListFailed(ctx, len(all), left, err)
-	} else if s.options.Metrics != nil {
-		s.options.Metrics.Refreshed(now)
-	}
-
-	return nil
 }
 
 // fetch reads objects by key, in as many calls as it takes.

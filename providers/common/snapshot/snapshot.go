@@ -47,10 +47,9 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Metrics counts queries and lists, unless it is nil.
 	Metrics *metrics.Snapshot
-	// ListFailed is called for a list that failed because the cloud does not
-	// respond: with how many objects had come, and how many keys or aliases are left
-	// to be read. It may be nil.
-	ListFailed func(ctx context.Context, listed, left int, err error)
+	// ListFailed is called for a list that failed, with how many objects had come. It
+	// may be nil.
+	ListFailed func(ctx context.Context, listed int, err error)
 }
 
 func (o Options) withDefaults() Options {
@@ -59,7 +58,7 @@ func (o Options) withDefaults() Options {
 	o.MaxAliases = cmp.Or(o.MaxAliases, 1)
 	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 	if o.ListFailed == nil {
-		o.ListFailed = func(context.Context, int, int, error) {}
+		o.ListFailed = func(context.Context, int, error) {}
 	}
 
 	return o
@@ -71,9 +70,9 @@ type Snapshot[V any] struct {
 	api     API[V]
 	options Options
 	store   *store[V]
-	// serial runs the calls to the cloud, burst is guarded by it.
+	lister  lister
+	// serial runs the calls for sets of objects, many of which are often the same.
 	serial  *serial
-	burst   burst
 	keys    *batch.Batcher[string, *V]
 	aliases *batch.Batcher[string, []*V]
 }
@@ -86,7 +85,7 @@ func New[V any](api API[V], options Options) *Snapshot[V] {
 		options: options,
 		store:   newStore(api.Key, api.Alias, options.MaxAge, options.MissingAge),
 		serial:  newSerial(options.Timeout),
-		burst:   burst{span: options.MaxAge, largest: options.MaxKeys},
+		lister:  lister{burst: burst{span: options.MaxAge, largest: options.MaxKeys}},
 	}
 	s.keys = batch.New(batched(s.get), s.gather(options.MaxKeys))
 	s.aliases = batch.New(batched(s.getByAlias), s.gather(options.MaxAliases))
@@ -137,21 +136,41 @@ func (s *Snapshot[V]) FindByAlias(ctx context.Context, alias string) ([]*V, erro
 
 // Get returns the objects with these keys. Those that are missing are left out.
 func (s *Snapshot[V]) Get(ctx context.Context, keys []string) (map[string]*V, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
-	defer cancel()
-	found, err := s.get(ctx, keys)
+	known := newQuery(keys, s.now(), s.store.find)
+	if known.take() == 0 {
+		s.count(cache.Hit, len(keys))
 
-	return existing(found), err
+		return existing(known.results), nil
+	}
+
+	return s.all(ctx, keys, s.get)
 }
 
 // Refresh reads the objects with these keys, whatever is known, and returns them
 // like Get: for objects that are about to change.
 func (s *Snapshot[V]) Refresh(ctx context.Context, keys []string) (map[string]*V, error) {
+	if len(keys) == 0 {
+		return map[string]*V{}, nil
+	}
+
+	return s.all(ctx, keys, s.refresh)
+}
+
+// all returns those of a set of objects that exist.
+func (s *Snapshot[V]) all(ctx context.Context, keys []string, read func(context.Context, []string) (map[string]*V, error)) (map[string]*V, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	found, err := s.refresh(ctx, keys)
+	var found map[string]*V
+	err := s.serial.do(ctx, func(ctx context.Context) (err error) {
+		found, err = read(ctx, keys)
 
-	return existing(found), err
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return existing(found), nil
 }
 
 // existing drops the keys of missing objects.

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -177,9 +176,7 @@ func TestPeek(t *testing.T) {
 
 			return nil
 		})
-		if _, err := s.Get(t.Context(), keys); !errors.Is(err, errBroken) {
-			t.Errorf("the second page: %v", err)
-		}
+		get(t, s, keys, len(keys))
 		if s.Peek(time.Hour) != nil {
 			t.Error("half a list is no list")
 		}
@@ -278,9 +275,8 @@ func TestDeadlineOfACallerIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestFailedList: where the list fails because the cloud does not respond, objects
-// are read by key or alias, without those whose page had come. The list is not
-// repeated before its age. Other failures are those of any call.
+// TestFailedList: where the list fails, whatever the reason, objects are read by key or
+// alias, without those whose page had come. The list is not repeated before its age.
 func TestFailedList(t *testing.T) {
 	t.Parallel()
 	const objects, page = 450, 150
@@ -288,25 +284,22 @@ func TestFailedList(t *testing.T) {
 		reason string
 		from   int
 		err    error
-		works  bool
 		// lists, keys and aliases are the calls.
 		lists, keys, aliases int
 	}{
-		"no page":          {"the list takes the cloud too long", 1, errNoResponse, true, 1, 3, 3},
-		"the third page":   {"two pages had come; an alias may be in the last one, too", 3, errNoResponse, true, 3, 1, 3},
-		"a timeout":        {"it took too long", 1, context.DeadlineExceeded, true, 1, 3, 3},
-		"denied":           {"other calls are denied, too", 1, apierr.ErrDenied, false, 1, 0, 0},
-		"throttled page 3": {"more calls are throttled, too", 3, apierr.ErrThrottled, false, 3, 0, 0},
+		"no page":          {"the list takes the cloud too long", 1, errNoResponse, 1, 3, 3},
+		"the third page":   {"two pages had come; an alias may be in the last one, too", 3, errNoResponse, 3, 1, 3},
+		"a timeout":        {"it took too long", 1, context.DeadlineExceeded, 1, 3, 3},
+		"denied":           {"single objects may be allowed", 1, apierr.ErrDenied, 1, 3, 3},
+		"throttled page 3": {"single objects may cost less", 3, apierr.ErrThrottled, 3, 1, 3},
 	} {
 		run := func(t *testing.T, operation string, want int, query func(context.Context, *Snapshot[object], []string) (int, error)) {
 			t.Helper()
 			synctest.Test(t, func(t *testing.T) {
-				reports := []string{}
+				var reports []int
 				c := newCloud(page)
 				s := c.open(func(o *Options) {
-					o.ListFailed = func(_ context.Context, listed, left int, _ error) {
-						reports = append(reports, fmt.Sprint(listed, " ", left))
-					}
+					o.ListFailed = func(_ context.Context, listed int, _ error) { reports = append(reports, listed) }
 				})
 				keys := c.add(objects)
 				c.inject(func(_ context.Context, r request) error {
@@ -317,16 +310,16 @@ func TestFailedList(t *testing.T) {
 					return nil
 				})
 				for range 2 {
-					if n, err := query(t.Context(), s, keys); (err == nil && n == objects) != tc.works {
+					if n, err := query(t.Context(), s, keys); err != nil || n != objects {
 						t.Errorf("%s: %d objects, %v", tc.reason, n, err)
-					}
-					if !tc.works {
-						break
 					}
 					time.Sleep(maxAge / 3)
 				}
-				if lists, calls := c.count(listPage), c.count(operation); lists != tc.lists || calls != want || len(reports) == 1 != tc.works {
-					t.Errorf("%s: %d pages, %d calls, reported %q", tc.reason, lists, calls, reports)
+				if lists, calls := c.count(listPage), c.count(operation); lists != tc.lists || calls != want {
+					t.Errorf("%s: %d pages, %d calls", tc.reason, lists, calls)
+				}
+				if diff := cmp.Diff([]int{(tc.from - 1) * page}, reports); diff != "" {
+					t.Errorf("%s: objects of failed lists (-want +got):\n%s", tc.reason, diff)
 				}
 			})
 		}
@@ -358,25 +351,70 @@ func TestFailedList(t *testing.T) {
 	}
 }
 
-// TestListOfCallersThatGiveUp: what came before the last caller gave up is used, and
-// the next caller gets the rest by key.
-func TestListOfCallersThatGiveUp(t *testing.T) {
+// TestLateList: queries wait 5 seconds for a list since it began, and then read what
+// they need by key, while the list goes on. However long it takes, it counts from its
+// end.
+func TestLateList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const pages = 5 // more objects than one call reads by key
+		const pages = 20 // more objects than one call reads by key
 		c := newCloud(50)
 		s, keys := c.open(), c.add(50*pages)
-		c.inject(takes(time.Second, nil))
-		short, cancel := context.WithTimeout(t.Context(), (pages-1)*time.Second+time.Second/2)
+		c.inject(func(ctx context.Context, r request) error {
+			if r.operation != listPage {
+				return ctx.Err()
+			}
+
+			return wait(ctx, time.Second, nil)
+		})
+		short, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
+		begun := time.Now()
 		if _, err := s.Get(short, keys); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the first caller: %v", err)
 		}
-		synctest.Wait()
-		begun := time.Now()
-		get(t, s, keys, len(keys))
-		if took := time.Since(begun); took != time.Second {
-			t.Errorf("the next caller waited %s", took)
+		for _, until := range []time.Duration{5 * time.Second, 8 * time.Second} {
+			get(t, s, keys[:10], 10)
+			if _, err := s.Find(t.Context(), keys[len(keys)-1]); err != nil || time.Since(begun).Round(time.Second) != until {
+				t.Errorf("%v, %s after the list began, want %s", err, time.Since(begun), until)
+			}
+			time.Sleep(8*time.Second - time.Since(begun))
 		}
+		if _, err := s.FindByAlias(t.Context(), "name-of-"+keys[7]); err != nil || time.Since(begun) >= 9*time.Second {
+			t.Errorf("%v, %s after the list began", err, time.Since(begun))
+		}
+		time.Sleep((pages+1)*time.Second - time.Since(begun))
+		if calls := c.calls(func() { get(t, s, keys, len(keys)) }); calls != 0 || c.count(listPage) != pages {
+			t.Errorf("%d calls once the list has ended, whose pages were read %d times", calls, c.count(listPage))
+		}
+	})
+}
+
+// TestSlowCalls: lookups by key wait neither for those by alias nor for one another.
+func TestSlowCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCloud(1000)
+		s, keys := c.open(), c.add(few)
+		c.inject(func(ctx context.Context, r request) error {
+			return wait(ctx, map[string]time.Duration{getByName: 20 * time.Second, getKeys: 8 * time.Second}[r.operation], nil)
+		})
+		var all sync.WaitGroup
+		for i, key := range keys {
+			all.Go(func() {
+				begun := time.Now()
+				var err error
+				if i == 0 {
+					_, err = s.FindByAlias(t.Context(), "name-of-"+key)
+				} else {
+					_, err = s.Find(t.Context(), key)
+				}
+				if took := time.Since(begun); err != nil || i > 0 && took > 9*time.Second {
+					t.Errorf("lookup %d: %v after %s", i, err, took)
+				}
+			})
+			time.Sleep(time.Second)
+		}
+		all.Wait()
 	})
 }

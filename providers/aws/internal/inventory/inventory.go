@@ -108,8 +108,8 @@ func New(api client.Instances, config Config) *Inventory {
 	return i
 }
 
-func logFailedList(ctx context.Context, listed, left int, err error) {
-	klog.FromContext(ctx).Info("The cluster could not be listed, describing single instances", "listed", listed, "left", left, "err", err)
+func logFailedList(ctx context.Context, listed int, err error) {
+	klog.FromContext(ctx).Info("The cluster could not be listed, describing single instances", "listed", listed, "err", err)
 }
 
 // Find returns the instance with an ID, in any state, or ErrAbsent.
