@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,16 +73,37 @@ func (b *balanced) quiet(reason service.Reason) {
 }
 
 // AWS-TG-7: where no place is free for others even without half of the targets that
-// leave, the other half stays.
+// leave, all stay, however often it is tried, and so does a single one.
 func TestTargetsStayIfNoneCanReplaceThem(t *testing.T) {
 	t.Parallel()
-	b := balance(t)
-	svc := kubetest.Service("default", "web", nlb(), kubetest.ServiceUID(webUID), kubetest.Port(v1.ProtocolTCP, 80))
-	b.ensure(svc)
-	b.Interceptor().Inject("elbv2.RegisterTargets", simserver.Always(), sim.Error(http.StatusBadRequest, "TooManyTargets", "too many targets"))
-	b.nodes = nodesOf(b.seed.AddNodes(3)...)
-	b.retried(b.sync(svc), "exceed a quota")
-	if got := b.registered(webName); len(got) != 1 {
-		t.Errorf("registered are %v", got)
+	for kind, options := range kinds() {
+		for _, targets := range []int{1, 2, 5} {
+			t.Run(fmt.Sprintf("%s %d", kind, targets), func(t *testing.T) {
+				t.Parallel()
+				b := balance(t)
+				b.nodes = nodesOf(b.ids[:1]...)
+				b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(targets-1)...)...)
+				svc := kubetest.Service("default", "web", append(slices.Clone(options), kubetest.ServiceUID(webUID), kubetest.Port(v1.ProtocolTCP, 80))...)
+				b.ensure(svc)
+				before := b.registered(webName)
+				fresh := b.seed.AddNodes(3)
+				b.nodes = nodesOf(fresh...)
+				for op, code := range map[string]string{"elbv2.RegisterTargets": "TooManyTargets", "elb.RegisterInstancesWithLoadBalancer": "InvalidConfigurationRequest"} {
+					b.Interceptor().Inject(op, simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
+						if slices.ContainsFunc(fresh, func(id string) bool { return strings.Contains(fmt.Sprint(r.Form), id) }) {
+							sim.Error(http.StatusBadRequest, code, "too many")(w, r, apply)
+						} else {
+							apply.ServeHTTP(w, r)
+						}
+					})
+				}
+				for round := range 3 {
+					b.retried(b.sync(svc), "exceed a quota")
+					if diff := cmp.Diff(before, b.registered(webName)); diff != "" {
+						t.Errorf("registered after sync %d: -want +got\n%s", round+1, diff)
+					}
+				}
+			})
+		}
 	}
 }

@@ -16,17 +16,23 @@ type Replacement[T any] struct {
 	Items []T
 	// Empty means that there was none of the targets that come before.
 	Empty bool
-	// Remove removes targets, Add registers instances.
+	// Remove removes targets, Add registers some.
 	Remove Bulk[T]
-	Add    func(ids []string) error
+	Add    func(items []T) error
+	// Named returns the targets of instances.
+	Named func(ids []string) []T
 }
 
 // Replace removes the targets that leave. If others exceeded a quota, half of the
 // targets are removed at a time, and the others take their places: at no time is there
-// none. The rest stays if no place is free even then.
+// none. As long as none of the others is accepted, the last target stays, and so do
+// all if a free place does not help.
 func Replace[T any](ctx context.Context, env *Env, r Replacement[T]) error {
-	size := len(r.Items)
+	size, serves := len(r.Items), !r.Empty
 	if len(env.exceeding(r.TargetGroup)) > 0 {
+		if size == 1 && !serves {
+			return nil
+		}
 		size = (size + 1) / 2
 	}
 	for part := range slices.Chunk(r.Items, size) {
@@ -38,11 +44,12 @@ func Replace[T any](ctx context.Context, env *Env, r Replacement[T]) error {
 			continue
 		}
 		env.retry(r.TargetGroup)
-		if err := r.Add(waiting); err != nil {
+		if err := r.Add(r.Named(waiting)); err != nil {
 			return err
 		}
-		if r.Empty && len(env.exceeding(r.TargetGroup)) == len(waiting) {
-			return nil
+		serves = serves || len(env.exceeding(r.TargetGroup)) < len(waiting)
+		if !serves {
+			return r.Add(part)
 		}
 	}
 

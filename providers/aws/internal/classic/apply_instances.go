@@ -71,7 +71,10 @@ func deregisterInstances(name string, instances []string, empty bool) change.Ste
 		})
 		add := func(ids []string) error { return register(ctx, env, name, ids) }
 
-		return change.Replace(ctx, env, change.Replacement[string]{Items: instances, Empty: empty, Remove: remove, Add: add})
+		return change.Replace(ctx, env, change.Replacement[string]{
+			Items: instances, Empty: empty, Remove: remove, Add: add,
+			Named: func(ids []string) []string { return ids },
+		})
 	}).Removal()
 }
 

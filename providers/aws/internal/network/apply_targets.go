@@ -42,14 +42,15 @@ func (d deregistration) step() change.Step {
 
 			return err
 		})
-		add := func(ids []string) error {
-			_, err := register(ctx, env, d.balancer, d.group.name, arn, targetsOn(d.port, ids))
+		add := func(targets []Target) error {
+			_, err := register(ctx, env, d.balancer, d.group.name, arn, targets)
 
 			return err
 		}
 
 		return change.Replace(ctx, env, change.Replacement[Target]{
 			TargetGroup: d.group.name, Items: d.targets, Empty: d.empty, Remove: remove, Add: add,
+			Named: func(ids []string) []Target { return targetsOn(d.port, ids) },
 		})
 	}).Removal()
 }
