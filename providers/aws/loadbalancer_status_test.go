@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -202,16 +203,33 @@ func TestHostnameInSpiteOfARefusedSetting(t *testing.T) {
 	}
 }
 
-// AWS-NLB-3: with the annotation for balancing across zones, a new load balancer gets
-// the attribute before its targets, of which there are more than the quota allows then.
+// AWS-NLB-3: with the annotation for balancing across zones, a load balancer gets the
+// attribute before its targets, of which there are more than the quota allows then; also
+// if the first try has ended before that.
 func TestCrossZoneAboveTheQuotaOfTargets(t *testing.T) {
 	t.Parallel()
-	b := balance(t)
-	b.SetQuotas(sim.Quotas{ZoneTargets: 10})
-	b.nodes = nodesOf(b.seed.AddNodes(24)...)
-	svc := web(nlb(), annotate(request.AnnotationCrossZone, "true"))
-	b.retried(b.sync(svc), "exceed a quota")
-	if n, _ := b.Network(webName); n.Attributes["load_balancing.cross_zone.enabled"] != "true" {
-		t.Errorf("the attributes are %v", n.Attributes)
+	for name, ends := range map[string]bool{"new": false, "not new": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			b.SetQuotas(sim.Quotas{ZoneTargets: 10})
+			b.nodes = nodesOf(b.seed.AddNodes(24)...)
+			svc := web(nlb(), annotate(request.AnnotationCrossZone, "true"))
+			if ends {
+				ctx, cancel := context.WithCancel(t.Context())
+				rule := b.Interceptor().Inject("elbv2.ModifyLoadBalancerAttributes", simserver.Always(), func(http.ResponseWriter, *http.Request, http.Handler) {
+					cancel()
+					panic(http.ErrAbortHandler)
+				})
+				if _, err := b.lb.EnsureLoadBalancer(ctx, flagged, svc, b.nodes); len(b.registered(webName)) > 0 {
+					t.Fatalf("the first try did not end: %v", err)
+				}
+				rule.Remove()
+			}
+			b.retried(b.sync(svc), "exceed a quota")
+			if n, _ := b.Network(webName); n.Attributes["load_balancing.cross_zone.enabled"] != "true" {
+				t.Errorf("the attributes are %v", n.Attributes)
+			}
+		})
 	}
 }

@@ -11,10 +11,10 @@ import (
 // Diff plans how to change the observed to the wanted load balancer. A load
 // balancer with our name that is not ours is a conflict.
 //
-// The order is: the load balancer, with its attributes if it is new, since the quota
-// of targets depends on them; then, port by port, the target group, its
+// The order is: the load balancer, with its attributes as long as it has no listener,
+// since the quota of targets depends on them; then, port by port, the target group, its
 // targets and the listener; then the listeners that are not wanted; then the
-// attributes of one that exists; last, the target groups that are not wanted. A new listener comes
+// attributes of one that serves; last, the target groups that are not wanted. A new listener comes
 // before its targets, so that these count for the quota of the load balancer; a
 // listener that changes its target group comes after the targets.
 //
@@ -28,7 +28,8 @@ func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 	}
 	d := newDiffer(m, o)
 	d.balancer()
-	if o.LoadBalancer == nil {
+	serves := len(d.listeners()) > 0
+	if !serves {
 		d.attributes()
 	}
 	stale := d.staleListeners()
@@ -37,7 +38,7 @@ func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 		d.port(listener)
 	}
 	d.deleteListeners(stale)
-	if o.LoadBalancer != nil {
+	if serves {
 		d.attributes()
 	}
 	d.removeGroups()
