@@ -54,9 +54,10 @@ func (c *cloud) serveNodes() {
 	c.routes = newRoutes(routesConfig{Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID}, api, c.source)
 }
 
-// instanceOptions returns options in which a read of EC2 may take all of its attempts.
+// instanceOptions returns options in which the reads of EC2 for one Node may take all of
+// their attempts.
 func instanceOptions(o instance.Options) instance.Options {
-	o.Timeout, o.StepTimeout = cmp.Or(o.Timeout, inventory.DefaultTimeout), cmp.Or(o.StepTimeout, inventory.DefaultTimeout)
+	o.Timeout, o.StepTimeout = cmp.Or(o.Timeout, client.ListTimeout), cmp.Or(o.StepTimeout, client.ListTimeout)
 
 	return o
 }

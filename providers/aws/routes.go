@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -24,7 +23,7 @@ import (
 )
 
 // routeTimeout bounds listing, making or deleting routes.
-const routeTimeout = time.Minute
+const routeTimeout = client.ListTimeout
 
 var errFargateRoute = errors.New("a Fargate node has no EC2 instance")
 
@@ -73,7 +72,7 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 		attachments: newAttachments(api, source.inventory.Peek),
 		forwarding:  sets.New[string](),
 	}
-	r.table = cache.NewValue(r.readTable, cache.Options{TTL: tableAge})
+	r.table = cache.NewValue(r.readTable, cache.Options{TTL: tableAge, Timeout: routeTimeout})
 
 	return r
 }

@@ -31,8 +31,6 @@ const (
 
 	// maxTopologies is the maximum number of instances in one call.
 	maxTopologies = 100
-	// topologyTimeout leaves time to continue without a result.
-	topologyTimeout = inventory.DefaultTimeout / 2
 	// unsupportedAge is how long it is cached that a region, a type or an
 	// instance has no topology. deniedAge is the same for a missing permission,
 	// which an administrator may add at any time, topologyAge for a topology,
@@ -80,7 +78,7 @@ func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory
 		types:        expiring.NewLRUExpireCache(maxTypes),
 		region:       expiring.NewLRUExpireCache(1),
 	}
-	o.batch = batch.New(o.fetch, batch.Options{Window: t.Window, MaxSize: maxTopologies, Timeout: min(topologyTimeout, t.Timeout)})
+	o.batch = batch.New(o.fetch, batch.Options{Window: t.Window, MaxSize: maxTopologies, Timeout: t.Timeout})
 
 	return o
 }

@@ -53,6 +53,13 @@ func (t Tuning) withDefaults() Tuning {
 	return t
 }
 
+// CallTimeout has room for three attempts to describe something in EC2, ListTimeout for
+// some pages that take that long.
+const (
+	CallTimeout = time.Minute
+	ListTimeout = 3 * time.Minute
+)
+
 // firstTimeouts bound the first attempts to describe something in EC2 or to get
 // credentials. A connection that hangs is left soon, and an account with many
 // instances, where a filtered call can take 20 s, still gets its response.

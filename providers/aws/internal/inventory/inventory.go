@@ -26,12 +26,11 @@ import (
 // after which a Node whose kubelet does not report counts as not Ready
 // (--node-monitor-grace-period of kube-controller-manager, 40 seconds or more):
 // when such a Node is looked up, the list is from after the kubelet's last report.
-// DefaultTimeout has room for three attempts of up to 6, 15 and 30 seconds.
 const (
 	DefaultMaxAge     = 30 * time.Second
 	DefaultMissingAge = 30 * time.Second
 	DefaultWindow     = 50 * time.Millisecond
-	DefaultTimeout    = time.Minute
+	DefaultTimeout    = client.CallTimeout
 )
 
 // Config selects the instances that are listed, and bounds the age of results.

@@ -46,7 +46,7 @@ type classicWrite struct {
 // NewClassic returns a Classic that has not read anything yet.
 func NewClassic(api client.ELB) *Classic {
 	c := &Classic{ELB: api, writes: map[string]classicWrite{}}
-	c.list = cache.NewValue(c.read, cache.Options{TTL: maxAge})
+	c.list = cache.NewValue(c.read, cache.Options{TTL: maxAge, Timeout: client.ListTimeout})
 
 	return c
 }

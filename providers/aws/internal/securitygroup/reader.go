@@ -37,10 +37,10 @@ func NewReader(api client.EC2, vpc string, id cluster.ID) *Reader {
 	r.client = &tracked{EC2: api, written: r.Written, rules: map[string]map[Rule]ruleWrite{}}
 	r.cluster = cache.NewValue(func(ctx context.Context) (Groups, error) {
 		return Observe(ctx, r.client, vpc, id)
-	}, cache.Options{TTL: maxAge})
+	}, cache.Options{TTL: maxAge, Timeout: client.ListTimeout})
 	r.byID = cache.New(func(ctx context.Context, key idsKey) (Groups, error) {
 		return ObserveIDs(ctx, r.client, vpc, strings.Split(key.ids, " "))
-	}, cache.Options{TTL: maxAge, Size: 32})
+	}, cache.Options{TTL: maxAge, Timeout: client.ListTimeout, Size: 32})
 
 	return r
 }

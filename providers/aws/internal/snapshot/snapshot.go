@@ -21,7 +21,7 @@ const (
 	DefaultMaxAge      = 15 * time.Second
 	DefaultKnownAge    = 10 * time.Minute
 	DefaultLeftoverAge = 24 * time.Hour
-	DefaultTimeout     = 30 * time.Second
+	DefaultTimeout     = client.ListTimeout
 )
 
 // pageSize is the maximum size of a page of a list:

@@ -42,8 +42,8 @@ type Network struct {
 // before the first request.
 func NewNetwork(api client.Network, id string, zones Zoner) *Network {
 	n := &Network{api: api, id: id, zones: zones}
-	n.subnets = cache.NewValue(n.readSubnets, cache.Options{TTL: keepFor})
-	n.tables = cache.NewValue(n.readTables, cache.Options{TTL: keepFor})
+	n.subnets = cache.NewValue(n.readSubnets, cache.Options{TTL: keepFor, Timeout: client.ListTimeout})
+	n.tables = cache.NewValue(n.readTables, cache.Options{TTL: keepFor, Timeout: client.ListTimeout})
 
 	return n
 }

@@ -42,7 +42,7 @@ func NewZones(api client.Network) *Zones {
 	fetch := func(ctx context.Context) (map[string]Zone, error) { return readZones(ctx, api) }
 
 	return &Zones{all: cache.NewValue(fetch, cache.Options{
-		TTL: math.MaxInt64,
+		TTL: math.MaxInt64, Timeout: client.ListTimeout,
 		KeepError: func(err error) time.Duration {
 			if errors.Is(err, apierr.ErrDenied) {
 				return deniedAge
