@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -22,6 +23,8 @@ const (
 	// callerTimeout bounds the request for the identity of the caller, which is only shown:
 	// a network may have endpoints of EC2 and none of STS.
 	callerTimeout = 5 * time.Second
+	// proveAttempt bounds an attempt of a proof: there is time for one alone.
+	proveAttempt = 25 * time.Second
 	// fewest is the lowest limit that EC2 takes for the size of a page.
 	fewest = 5
 )
@@ -31,28 +34,38 @@ func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, e
 	return proveWith(ctx, candidate, cloudTuning{})
 }
 
-// proveWith finds the identity that a cloud would have, its VPC and the instances of the Nodes.
+// proveWith finds the identity that a cloud would have, its VPC and the instances of the Nodes,
+// all at once.
 func proveWith(ctx context.Context, candidate provider.Candidate, t cloudTuning) (provider.Proof, error) {
 	cfg, problems := decode(candidate.File)
 	if err := problems.Err(); err != nil {
 		return provider.Proof{}, err
 	}
+	t.client.Timeout = cmp.Or(t.client.Timeout, proveAttempt)
 	clients, id, err := connect(ctx, cfg, client.Options{Tuning: t.client})
 	if err != nil {
 		return provider.Proof{}, err
 	}
 	defer clients.Close(ctx) //nolint:errcheck // nothing was written
 	proof := provider.Proof{
-		Identity: caller(ctx, clients),
-		Scope:    fmt.Sprintf("VPC %s, cluster %s", id.VPC, cmp.Or(id.Cluster.Name, "without an ID")),
-		Region:   id.Region,
+		Scope:  fmt.Sprintf("VPC %s, cluster %s", id.VPC, cmp.Or(id.Cluster.Name, "without an ID")),
+		Region: id.Region,
 	}
-	if err := findVPC(ctx, clients.EC2, id.VPC); err != nil {
-		return proof, err
-	}
-	parts := newNodeParts(cfg, id, clients.EC2, t.source.withDefaults(), nil)
-	if proof.Nodes, err = instance.Locate(ctx, ProviderName, parts.source, candidate.Nodes); err != nil {
-		return proof, err
+	var all sync.WaitGroup
+	var accepted bool
+	var vpcErr, nodesErr error
+	all.Go(func() { proof.Identity = caller(ctx, clients) })
+	all.Go(func() { accepted, vpcErr = findVPC(ctx, clients.EC2, id.VPC) })
+	all.Go(func() {
+		parts := newNodeParts(cfg, id, clients.EC2, t.source.withDefaults(), nil)
+		proof.Nodes, nodesErr = instance.Locate(ctx, ProviderName, parts.source, candidate.Nodes)
+	})
+	all.Wait()
+	switch {
+	case vpcErr != nil:
+		return proof, vpcErr
+	case nodesErr != nil && !(accepted && provider.Unanswered(nodesErr)):
+		return proof, nodesErr
 	}
 
 	return proof, id.checkNodes(proof.Nodes.Found)
@@ -70,22 +83,22 @@ func caller(ctx context.Context, clients *client.Clients) string {
 	return arn
 }
 
-// findVPC returns an error if EC2 has no subnet of the VPC in this region. Without the permission
-// to list subnets, nothing is known about it.
-func findVPC(ctx context.Context, api client.Network, vpc string) error {
+// findVPC returns an error if EC2 has no subnet of the VPC in this region, and reports whether it
+// has. Without the permission to list subnets, neither is known.
+func findVPC(ctx context.Context, api client.Network, vpc string) (found bool, err error) {
 	out, err := api.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{
 		Filters: []types.Filter{awstype.Filter("vpc-id", vpc)}, MaxResults: aws.Int32(fewest),
 	})
 	switch {
 	case client.Code(err) == "UnauthorizedOperation":
-		return nil
+		return false, nil
 	case err != nil:
-		return fmt.Errorf("find VPC %s: %w", vpc, err)
+		return false, fmt.Errorf("find VPC %s: %w", vpc, err)
 	case len(out.Subnets) == 0:
-		return apierr.Mark(apierr.ErrNotFound, fmt.Errorf("find VPC %s: EC2 has no subnet of it in this region", vpc))
+		return false, apierr.Mark(apierr.ErrNotFound, fmt.Errorf("find VPC %s: EC2 has no subnet of it in this region", vpc))
 	}
 
-	return nil
+	return true, nil
 }
 
 // checkNodes returns an error if the instances of all Nodes have tags of other clusters, or are in

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider/providertest"
@@ -33,7 +36,7 @@ func TestProve(t *testing.T) {
 			Reason: "an instance is missing, which is no error", Identity: arn, Scope: "cluster demo", Found: 2, Missing: []string{"node-gone"},
 		}},
 		"WrongKeys": {
-			proof: providertest.Proof{Reason: "EC2 refuses them", Err: "AuthFailure"},
+			proof: providertest.Proof{Reason: "EC2 refuses them", Err: "AuthFailure", Unknown: all},
 			fault: func(r *region) {
 				r.Interceptor().Inject(simserver.Any, simserver.Always(), sim.Error(401, "AuthFailure", "AWS was not able to validate the provided access credentials"))
 			},
@@ -43,11 +46,11 @@ func TestProve(t *testing.T) {
 			fault: func(r *region) { r.RequireRole("arn:aws:iam::123456789012:role/ccm") },
 		},
 		"WrongRegion": {
-			proof:  providertest.Proof{Reason: "EC2 refuses requests for it", Err: "Credential should be scoped to a valid region"},
+			proof:  providertest.Proof{Reason: "EC2 refuses requests for it", Err: "Credential should be scoped to a valid region", Unknown: all},
 			change: [2]string{"Region = us-west-2", "Region = eu-west-1"},
 		},
 		"WrongVPC": {
-			proof:  providertest.Proof{Reason: "the region does not have it", Err: "find VPC vpc-1: EC2 has no subnet of it in this region"},
+			proof:  providertest.Proof{Reason: "the region does not have it", Found: 2, Missing: []string{"node-gone"}, Err: "find VPC vpc-1: EC2 has no subnet of it in this region"},
 			change: [2]string{"VPC = vpc-", "VPC = vpc-1 # "},
 		},
 		"WrongCluster": {
@@ -63,11 +66,11 @@ func TestProve(t *testing.T) {
 			fault: func(r *region) { r.Interceptor().Inject("GetCallerIdentity", simserver.Always(), simserver.Drop()) },
 		},
 		"Down": {
-			proof: providertest.Proof{Reason: "no response", Err: "find VPC", Unanswered: true},
+			proof: providertest.Proof{Reason: "no response", Err: "find VPC", Unanswered: true, Unknown: all},
 			fault: func(r *region) { r.Server().Down() },
 		},
 		"InstancesFail": {
-			proof: providertest.Proof{Reason: "EC2 does not return instances", Err: "look up node", Unanswered: true, Unknown: all},
+			proof: providertest.Proof{Reason: "EC2 accepts the credentials and the VPC, and does not return instances", Scope: "cluster demo", Unknown: all},
 			fault: func(r *region) {
 				r.Interceptor().Inject("DescribeInstances", simserver.Always(), simserver.Status(503))
 			},
@@ -96,6 +99,48 @@ func TestProve(t *testing.T) {
 				tc.fault(r)
 			}
 			p.Check(t)
+		})
+	}
+}
+
+// A proof takes place where EC2 is slow, with the times of production: what EC2 does not return
+// in time is not known, and is no reason to refuse a cloud-config.
+func TestProveSlow(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		slow  time.Duration
+		proof providertest.Proof
+	}{
+		"8 s":                 {8 * time.Second, providertest.Proof{Reason: "each call has a response", Found: 2, Missing: []string{"node-gone"}}},
+		"20 s":                {20 * time.Second, providertest.Proof{Reason: "there is no time for another call without the missing instance", Unknown: []string{"node-1", "node-2", "node-gone"}}},
+		"no response in 30 s": {time.Minute, providertest.Proof{Reason: "it can be repeated", Err: "find VPC", Unanswered: true, Unknown: []string{"node-1", "node-2", "node-gone"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				cloud, err := sim.Start(sim.Options{InMemory: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				seed := cloud.Seed(demo)
+				var nodes []*v1.Node
+				for i, id := range append(seed.AddNodes(2), "i-00000000000000bad") {
+					nodes = append(nodes, kubetest.Node([]string{"node-1", "node-2", "node-gone"}[i], kubetest.ProviderID("aws:///us-west-2a/"+id)))
+				}
+				cloud.Interceptor().Inject("ec2", simserver.Always(), simserver.Slow(tc.slow))
+				p := tc.proof
+				p.Text = fmt.Sprintf("[Global]\nRegion = %s\nVPC = %s\nKubernetesClusterID = %s\n%s", cloud.Region(), seed.VPC, demo, serviceOverrides(cloud))
+				p.Nodes = nodes
+				p.Prove = func(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
+					return proveWith(ctx, candidate, cloudTuning{client: client.Tuning{Dial: cloud.Server().Dial}})
+				}
+				p.Changes = func() []string { return nil }
+				p.Check(t)
+				if err := cloud.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
