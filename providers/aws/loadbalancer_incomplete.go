@@ -15,9 +15,13 @@ import (
 )
 
 // awaited returns the gaps of the instances that EC2 does not return or has not
-// started yet.
-func awaited(f request.Facts) []service.Gap {
+// started yet. One that it does not return for long may never come, and is none
+// unless something is withheld because of it.
+func awaited(f request.Facts, withheld bool) []service.Gap {
 	ids := slices.Clone(f.Unknown)
+	if !withheld {
+		ids = lists.Without(ids, f.LongUnknown)
+	}
 	for id, instance := range f.Targets {
 		if instance.State == types.InstanceStateNamePending {
 			ids = append(ids, id)
@@ -49,7 +53,7 @@ func exceeding(shortages []change.Shortage, refusals []change.Refusal) []service
 
 // gaps returns what a run has left. Failure is the error of its plan.
 func (d *desired) gaps(o *observed, env *change.Env, withheld bool, failure error) []service.Gap {
-	gaps := slices.Concat(awaited(o.Facts), exceeding(env.Shortages(), env.Refusals()))
+	gaps := slices.Concat(awaited(o.Facts, withheld), exceeding(env.Shortages(), env.Refusals()))
 	if ids := o.Selection.Nodes.Without; len(ids) > 0 {
 		gaps = append(gaps, service.Gap{Key: "groups of " + strings.Join(ids, " "), Text: "instances without a security group: " + plan.FewCommas(ids)})
 	}

@@ -180,11 +180,13 @@ func (l *loadBalancer) cidrs(ctx context.Context, ids []string) (map[string]neti
 	return cidrs, nil
 }
 
-// nodesBehind returns the instances whose security groups count. One that is
+// nodesBehind returns the instances whose security groups get rules. One that is
 // stopped may run again at any time, so its group keeps its rules.
 func nodesBehind(f request.Facts) map[string]*inventory.Instance {
 	nodes := maps.Clone(f.Targets)
-	maps.DeleteFunc(nodes, func(_ string, i *inventory.Instance) bool { return i.State == types.InstanceStateNameTerminated })
+	maps.DeleteFunc(nodes, func(_ string, i *inventory.Instance) bool {
+		return i.State == types.InstanceStateNameTerminated || f.Foreign(i)
+	})
 
 	return nodes
 }

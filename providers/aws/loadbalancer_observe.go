@@ -145,24 +145,24 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 			return err
 		}
 	}
-	o.Facts.Targets, o.Facts.Unknown, err = l.targets(ctx, in)
-	o.Facts.LongUnknown = l.missing.allLong(o.Facts.Targets, o.Facts.Unknown)
 
-	return err
+	return l.targets(ctx, in, &o.Facts)
 }
 
 // targets reads the instances of the Nodes that can be targets of a load
-// balancer, by ID. It also returns the IDs of those that EC2 does not return,
-// sorted.
-func (l *loadBalancer) targets(ctx context.Context, in input) (found map[string]*inventory.Instance, unknown []string, err error) {
+// balancer, and which of them EC2 does not return.
+func (l *loadBalancer) targets(ctx context.Context, in input, f *request.Facts) error {
 	ids := lists.Map(in.request.Targets, func(target request.Target) string { return target.InstanceID })
-	if found, err = l.instances(ctx, ids); err != nil {
-		return nil, nil, err
+	found, err := l.instances(ctx, ids)
+	if err != nil {
+		return err
 	}
-	unknown = slices.DeleteFunc(ids, func(id string) bool { return found[id] != nil })
+	f.Unknown = slices.DeleteFunc(ids, func(id string) bool { return found[id] != nil })
+	f.LongUnknown = l.missing.long(found, f.Unknown)
 	maps.DeleteFunc(found, func(_ string, instance *inventory.Instance) bool { return !inReach(in.config, instance) })
+	f.Targets = found
 
-	return found, unknown, nil
+	return nil
 }
 
 // instances reads the instances with these IDs, and reads those that were

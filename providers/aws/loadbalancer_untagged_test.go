@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -48,6 +49,54 @@ func TestInstancesWithoutTheTagServe(t *testing.T) {
 				t.Errorf("a node that joins: %v, registered are %v", err, b.registered(webName))
 			}
 			b.reachable(webName)
+		})
+	}
+}
+
+// AWS-CLUSTER-8: an instance that gets the tag of another cluster instead of the own one
+// keeps its place and its rules, and one that joins with it gets neither.
+func TestInstanceOfAnotherClusterGetsNothingNew(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, uncached)
+			pool, theirs := b.group("pool", map[string]string{sim.ClusterTag(demo): "owned"}), b.group("theirs", nil)
+			inPool := b.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{pool}}})
+			b.nodes = append(b.nodes, nodesOf(inPool)...)
+			svc := web(options...)
+			b.ensure(svc)
+			registered, rules := b.registered(webName), b.rules(pool)
+			if len(rules) == 0 || len(registered) != 4 {
+				t.Fatalf("before: rules %v, registered %v", rules, registered)
+			}
+			joined := b.seed.AddNode(sim.InstanceSpec{InterfaceSpec: sim.InterfaceSpec{Groups: []string{theirs}}})
+			b.nodes = append(b.nodes, nodesOf(joined)...)
+			for _, id := range []string{inPool, joined} {
+				b.SetTags(id, map[string]string{sim.ClusterTag("other"): "owned"})
+			}
+			b.drainEvents()
+			for name, sync := range map[string]func(*v1.Service) error{"update": b.update, "sync": b.sync} {
+				if err := sync(svc); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				if diff := cmp.Diff(registered, b.registered(webName)); diff != "" {
+					t.Errorf("%s: targets: -before +after\n%s", name, diff)
+				}
+				if diff := cmp.Diff(rules, b.rules(pool)); diff != "" {
+					t.Errorf("%s: rules: -before +after\n%s", name, diff)
+				}
+				if rules := b.rules(theirs); len(rules) > 0 {
+					t.Errorf("%s: rules of a group of the other cluster: %v", name, rules)
+				}
+			}
+			if events := b.drainEvents(); !slices.ContainsFunc(events, func(event string) bool { return strings.Contains(event, "the tag of another cluster") }) {
+				t.Errorf("Events: %v", events)
+			}
+			b.nodes = nodesOf(b.ids...)
+			if err := b.sync(svc); err != nil || len(b.rules(pool)) > 0 || len(b.registered(webName)) != 3 {
+				t.Errorf("without the Nodes: %v, rules %v, registered %v", err, b.rules(pool), b.registered(webName))
+			}
 		})
 	}
 }

@@ -25,7 +25,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 		return false, nil
 	}
 	f := request.Facts{Config: in.config}
-	if f.Targets, f.Unknown, err = l.targets(ctx, in); err != nil {
+	if err := l.targets(ctx, in, &f); err != nil {
 		return false, err
 	}
 	if nothingKnown(in, f.Unknown) {
@@ -44,7 +44,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 	}
 	l.services.Report(in.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
 	l.synced.keep(in.request.Name, known.updated(in, next, refused))
-	gaps := slices.Concat(awaited(f), exceeding(known.shortages, refused.list))
+	gaps := slices.Concat(awaited(f, false), exceeding(known.shortages, refused.list))
 
 	return true, l.services.Incomplete(in.operation(), gaps, nil)
 }

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -13,14 +14,17 @@ import (
 // withhold removes everything from the desired state that deletes what nodes
 // may need whose security groups are not known, and reports whether there was
 // any: their instances may be returned again a moment later. The next run
-// deletes it. Instances that EC2 does not return for long only keep the rules of
-// groups without any other node.
+// deletes it. Instances that EC2 does not return for long, and those with the tag of
+// another cluster, only keep the rules of groups without any other node.
 func (d *desired) withhold(in input, o *observed) bool {
-	if len(o.Facts.Unknown)+len(o.Selection.Nodes.Without) == 0 {
+	foreign := slices.ContainsFunc(slices.Collect(maps.Values(o.Facts.Targets)), o.Facts.Foreign)
+	d.Nodes.InUseOnly = foreign
+	if len(o.Facts.Unknown)+len(o.Selection.Nodes.Without) == 0 && !(foreign && d.dropsGroupOfOthers(o)) {
 		return false
 	}
 	all := d.removals(in, o)
-	if o.Facts.LongUnknown && len(o.Selection.Nodes.Without) == 0 && !d.dropsGroupOfOthers(o) {
+	allLong := len(o.Facts.LongUnknown) == len(o.Facts.Unknown)
+	if allLong && len(o.Selection.Nodes.Without) == 0 && !d.dropsGroupOfOthers(o) {
 		d.Nodes.InUseOnly = true
 
 		return d.removals(in, o) < all
@@ -77,21 +81,22 @@ type missing struct{ since *expiring.LRUExpireCache }
 
 func newMissing() missing { return missing{expiring.NewLRUExpireCache(maxMissing)} }
 
-// allLong stores the instances that EC2 returns and does not return now, and
-// reports whether all of the latter were long missing.
-func (m missing) allLong(found map[string]*inventory.Instance, unknown []string) bool {
+// long stores the instances that EC2 returns and does not return now, and returns
+// those of the latter that are long missing.
+func (m missing) long(found map[string]*inventory.Instance, unknown []string) (long []string) {
 	for id := range found {
 		m.since.Remove(id)
 	}
-	all := len(unknown) > 0
 	for _, id := range unknown {
 		since := time.Now()
 		if known, ok := m.since.Get(id); ok {
 			since = known.(time.Time)
 		}
 		m.since.Add(id, since, missingAge)
-		all = all && time.Since(since) >= longMissing
+		if time.Since(since) >= longMissing {
+			long = append(long, id)
+		}
 	}
 
-	return all
+	return long
 }

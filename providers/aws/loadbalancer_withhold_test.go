@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +46,41 @@ func TestInstanceMissingForLong(t *testing.T) {
 			b.t.Errorf("after the Node is deleted: %v, %v", err, b.rules(pool))
 		}
 	})
+}
+
+// AWS-LB-19, AWS-LB-21: an instance that EC2 does not return for ten minutes, such as one of
+// another account, is waited for no longer, unless something is withheld because of it;
+// another one is waited for as long from then on.
+func TestInstanceIsNotAwaitedForever(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			inSlowRegion(t, func(b *balanced) {
+				gone := b.seed.AddNodes(2)
+				for _, id := range gone {
+					b.Remove(id)
+				}
+				svc := web(options...)
+				awaited := func(what string, ids ...string) {
+					for begun := time.Now(); time.Since(begun) < longMissing; time.Sleep(3 * time.Minute) {
+						err := b.sync(svc)
+						b.retried(err, ids...)
+						if what == "another one" && strings.Contains(err.Error(), gone[0]) {
+							b.t.Errorf("%s: %v", what, err)
+						}
+					}
+					if err := errors.Join(b.sync(svc), b.update(svc)); err != nil {
+						b.t.Errorf("%s: after %s: %v", what, longMissing, err)
+					}
+				}
+				b.nodes = append(b.nodes, nodesOf(gone[0])...)
+				awaited("the first one", gone[0])
+				b.nodes = append(b.nodes, nodesOf(gone[1])...)
+				awaited("another one", gone[1])
+			})
+		})
+	}
 }
 
 // AWS-LB-21: the former security group of a classic load balancer is deleted although

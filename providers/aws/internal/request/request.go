@@ -162,6 +162,12 @@ type Facts struct {
 	// Unknown are the IDs of instances of Request.Targets that EC2 does not return,
 	// sorted.
 	Unknown []string
-	// LongUnknown reports whether EC2 has not returned any of them for long.
-	LongUnknown bool
+	// LongUnknown are those of them that EC2 has not returned for long.
+	LongUnknown []string
+}
+
+// Foreign reports whether an instance has the tag of another cluster, and not of this
+// one. It gets nothing new, and keeps what it has.
+func (f Facts) Foreign(instance *inventory.Instance) bool {
+	return f.Config.Cluster.Foreign(instance.Tags)
 }

@@ -84,40 +84,47 @@ func (i Instances) Keep(ids []string) Instances {
 
 // Instances returns the instances behind the load balancer: those that EC2
 // returns. That a Node of this cluster has the ID of an instance is proof enough
-// that it belongs to the cluster, whatever its tags. AWS rejects a whole list because of
+// that it belongs to the cluster, unless it has the tag of another one: then it only
+// stays where it is registered. AWS rejects a whole list because of
 // one that is not running. Nodes whose instances are not registered cause
 // warnings.
 func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 	var list Instances
-	var unknown, unfit, untagged []string
+	var unknown, unfit, untagged, foreign []string
 	for _, target := range r.Targets {
 		instance := facts.Targets[target.InstanceID]
 		if _, missing := slices.BinarySearch(facts.Unknown, target.InstanceID); missing {
 			list.Kept = append(list.Kept, target.InstanceID)
 		}
-		if instance == nil {
+		switch {
+		case instance == nil:
 			unknown = append(unknown, target.NodeName)
 
 			continue
-		}
-		if !facts.Config.Cluster.Member(instance.Tags) && instance.State != types.InstanceStateNameTerminated {
-			untagged = append(untagged, target.NodeName)
-		}
-		switch instance.State {
-		case types.InstanceStateNameRunning:
-			list.Registered = append(list.Registered, target.InstanceID)
+		case instance.State == types.InstanceStateNameShuttingDown, instance.State == types.InstanceStateNameTerminated:
+			unfit = append(unfit, target.NodeName)
 
 			continue
-		case types.InstanceStateNameShuttingDown, types.InstanceStateNameTerminated:
-		default:
+		case facts.Foreign(instance):
 			list.Kept = append(list.Kept, target.InstanceID)
+			foreign = append(foreign, target.NodeName)
+
+			continue
+		case !facts.Config.Cluster.Member(instance.Tags):
+			untagged = append(untagged, target.NodeName)
 		}
-		unfit = append(unfit, target.NodeName)
+		if instance.State == types.InstanceStateNameRunning {
+			list.Registered = append(list.Registered, target.InstanceID)
+		} else {
+			list.Kept = append(list.Kept, target.InstanceID)
+			unfit = append(unfit, target.NodeName)
+		}
 	}
 	list.Registered, list.Kept = plan.Sorted(list.Registered), plan.Sorted(list.Kept)
 	warnings := slices.Concat(
 		service.SkippedNodes(unknown, "EC2 has no instance in the VPC for them"),
 		service.SkippedNodes(unfit, "the state of their instances does not allow it"),
+		service.SkippedNodes(foreign, "their instances have the tag of another cluster"),
 	)
 	if len(untagged) > 0 {
 		warnings = append(warnings, service.Warn(Untagged, "Instances of Nodes lack the tag %s, and are targets nevertheless; tag them: %s",
