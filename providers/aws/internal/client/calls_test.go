@@ -58,7 +58,7 @@ func TestFailures(t *testing.T) {
 			keys(t, cloud)
 			tuning := quick()
 			if name == "hangs" {
-				tuning.Timeout = 50 * time.Millisecond
+				tuning.Timeout = time.Second
 			}
 			_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: tuning})
 			cloud.Interceptor().Inject("DescribeInstances", tc.when, tc.fault)
