@@ -48,7 +48,7 @@ func TestBudget(t *testing.T) {
 	patient.Timeout = 2 * time.Minute
 	c := r.connect(cloudTuning{
 		client: patient, instances: instance.Options{Timeout: patient.Timeout},
-		source: tuning{Clock: clock, Timeout: patient.Timeout},
+		source: tuning{Clock: clock, Timeout: patient.Timeout, ListWait: patient.Timeout},
 	})
 	parallel(workers, tainted, func(n *v1.Node) {
 		m, err := c.instances.InstanceMetadata(t.Context(), n)

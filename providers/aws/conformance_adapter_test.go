@@ -28,7 +28,7 @@ import (
 // fast are settings with which an interrupted operation is retried at once.
 var fast = cloudTuning{
 	instances: quick.instances,
-	source:    tuning{Window: time.Millisecond, Timeout: 5 * time.Second},
+	source:    tuning{Window: time.Millisecond, ListWait: time.Minute, Timeout: 5 * time.Second},
 	client:    client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
 	balancing: loadBalancerTuning{Wait: change.Wait{Interval: time.Millisecond, Limit: 50 * time.Millisecond}},
 }

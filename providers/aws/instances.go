@@ -42,8 +42,8 @@ type sourceConfig struct {
 // tuning are the durations that tests shorten. Zero values select those of
 // production.
 type tuning struct {
-	// MaxAge, MissingAge, Window and Timeout are fields of inventory.Config.
-	MaxAge, MissingAge, Window, Timeout time.Duration
+	// MaxAge, MissingAge, Window, ListWait and Timeout are fields of inventory.Config.
+	MaxAge, MissingAge, Window, ListWait, Timeout time.Duration
 	// Clock is the clock of the inventory and of the cache of Fargate nodes.
 	Clock clock.PassiveClock
 }
@@ -53,6 +53,7 @@ func (t tuning) withDefaults() tuning {
 		MaxAge:     cmp.Or(t.MaxAge, inventory.DefaultMaxAge),
 		MissingAge: cmp.Or(t.MissingAge, inventory.DefaultMissingAge),
 		Window:     cmp.Or(t.Window, inventory.DefaultWindow),
+		ListWait:   t.ListWait,
 		Timeout:    cmp.Or(t.Timeout, inventory.DefaultTimeout),
 		Clock:      t.Clock,
 	}

@@ -29,7 +29,7 @@ type nodeParts struct {
 func newNodeParts(cfg *Config, id identity, api client.EC2, times tuning, lists *metrics.Snapshot) nodeParts {
 	instances := inventory.New(api, inventory.Config{
 		Cluster: id.Cluster, VPC: id.VPC,
-		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, Timeout: times.Timeout, Clock: times.Clock,
+		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, ListWait: times.ListWait, Timeout: times.Timeout, Clock: times.Clock,
 		Metrics: lists,
 	})
 	zones := vpc.NewZones(api)

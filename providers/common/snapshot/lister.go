@@ -8,8 +8,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
-// listWait is how long after the beginning of a list queries wait for it.
-const listWait = 5 * time.Second
+// DefaultListWait is how long after the beginning of a list queries wait for it.
+const DefaultListWait = 5 * time.Second
 
 // lister lists all objects, no more than once at a time. A list has a deadline of its
 // own, and goes on when nobody waits for it.
@@ -21,15 +21,15 @@ type lister struct {
 }
 
 // awaitList waits for a list of all objects, if one is running or if so many more are
-// needed that one is to be made, and reports whether it did. It ends listWait after the
-// list began at the latest: what is not known then is read by key or alias, which the
+// needed that one is to be made, and reports whether it did. It ends Options.ListWait
+// after the list began at the latest: what is not known then is read by key or alias, which the
 // cloud may be able to do sooner. So is what a list does not have, or one that failed.
 func (s *Snapshot[V]) awaitList(ctx context.Context, unknown int) bool {
 	list, begun := s.joinList(unknown) //nolint:contextcheck // a list does not end with a caller
 	if list == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, listWait-s.now().Sub(begun))
+	ctx, cancel := context.WithTimeout(ctx, s.options.ListWait-s.now().Sub(begun))
 	defer cancel()
 	_, _ = list.Wait(ctx)
 

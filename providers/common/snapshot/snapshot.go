@@ -39,8 +39,11 @@ type Options struct {
 	MaxAge, MissingAge time.Duration
 	// Window is how long a first query waits for others.
 	Window time.Duration
-	// Timeout bounds all calls for one query; 0 means batch.DefaultTimeout.
+	// Timeout bounds all calls for one query, and a list; 0 means batch.DefaultTimeout.
 	Timeout time.Duration
+	// ListWait is how long after the beginning of a list queries wait for it; 0 means
+	// DefaultListWait.
+	ListWait time.Duration
 	// MaxKeys and MaxAliases are how many of them one call takes; 0 means 1.
 	MaxKeys, MaxAliases int
 	// Clock is that of the ages; by default it is the real one.
@@ -54,6 +57,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, batch.DefaultTimeout)
+	o.ListWait = cmp.Or(o.ListWait, DefaultListWait)
 	o.MaxKeys = cmp.Or(o.MaxKeys, 1)
 	o.MaxAliases = cmp.Or(o.MaxAliases, 1)
 	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})

@@ -42,7 +42,7 @@ func newFixture(t *testing.T, options aws.Options, change ...func(*Config)) *fix
 	t.Helper()
 	region := awstest.Start(t, options)
 	b := &fixture{t: t, cloud: region.Cloud, seed: region.Cluster, clock: clocktesting.NewFakePassiveClock(time.Now())}
-	config := Config{Cluster: cluster.ID{Name: clusterID}, VPC: b.seed.VPC, Clock: b.clock, Window: 100 * time.Millisecond}
+	config := Config{Cluster: cluster.ID{Name: clusterID}, VPC: b.seed.VPC, Clock: b.clock, Window: 100 * time.Millisecond, ListWait: time.Minute}
 	for _, f := range change {
 		f(&config)
 	}
@@ -61,7 +61,7 @@ func newClient(t *testing.T, cloud *aws.Cloud) *ec2.Client {
 }
 
 // realTime has an inventory use the clock of a synctest bubble.
-func realTime(c *Config) { c.Clock = clock.RealClock{} }
+func realTime(c *Config) { c.Clock, c.ListWait = clock.RealClock{}, 0 }
 
 // calls is how many calls f makes.
 func (b *fixture) calls(f func()) int {

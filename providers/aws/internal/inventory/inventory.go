@@ -40,9 +40,9 @@ type Config struct {
 	// VPC limits the list for a cluster without an ID. Empty means the whole
 	// region.
 	VPC string
-	// MaxAge, MissingAge, Window, Clock and Metrics are fields of
+	// MaxAge, MissingAge, Window, ListWait, Clock and Metrics are fields of
 	// snapshot.Options.
-	MaxAge, MissingAge, Window time.Duration
+	MaxAge, MissingAge, Window, ListWait time.Duration
 
 	Clock   clock.PassiveClock
 	Metrics *metrics.Snapshot
@@ -97,6 +97,7 @@ func New(api client.Instances, config Config) *Inventory {
 		MissingAge: i.config.MissingAge,
 		Window:     i.config.Window,
 		Timeout:    LongestFetch(i.config.Timeout),
+		ListWait:   i.config.ListWait,
 		MaxKeys:    maxIDs,
 		MaxAliases: maxNames,
 		Clock:      i.config.Clock,

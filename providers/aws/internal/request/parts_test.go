@@ -170,13 +170,14 @@ func TestInstances(t *testing.T) {
 	}
 	r, _ := must(t, web(), request.Config{}, nodes...)
 	got, warnings := r.Instances(facts)
-	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-3", "i-5", "i-7"}, Kept: []string{"i-2", "i-4"}}, got); diff != "" {
+	if diff := cmp.Diff(request.Instances{Registered: []string{"i-1", "i-5", "i-7"}, Kept: []string{"i-2", "i-3", "i-4"}}, got); diff != "" {
 		t.Errorf("targets: -want +got:\n%s", diff)
 	}
 	want := []service.Warning{
 		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because EC2 has no instance in the VPC for them: n4"},
 		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because the state of their instances does not allow it: n2, n6"},
-		{Reason: request.Untagged, Message: "Instances of Nodes lack the tag kubernetes.io/cluster/demo, and are targets nevertheless; tag them: n3, n7"},
+		{Reason: service.NodeSkipped, Message: "Nodes get nothing from the load balancer, because their instances have the tag of another cluster: n3"},
+		{Reason: request.Untagged, Message: "Instances of Nodes lack the tag kubernetes.io/cluster/demo, and are targets nevertheless; tag them: n7"},
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("AWS-LB-12, AWS-LB-17: -want +got:\n%s", diff)
