@@ -21,7 +21,7 @@ import (
 // readingCalls are the calls of a proof: a session with a view and a filter, which end with it,
 // and reads.
 var readingCalls = []string{
-	"CreateContainerView", "CreateFilter", "CreatePropertyCollector", "DestroyPropertyCollector", "DestroyPropertyFilter", "DestroyView",
+	"CreateContainerView", "CreateFilter", "CreatePropertyCollector", "DestroyPropertyCollector", "DestroyPropertyFilter", "DestroyView", "FindAllByUuid",
 	"Login", "Logout", "RetrieveProperties", "RetrievePropertiesEx", "RetrieveServiceContent", "WaitForUpdatesEx",
 }
 
