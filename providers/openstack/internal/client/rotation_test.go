@@ -122,7 +122,7 @@ func TestLoggedIn(t *testing.T) {
 	ctx := bounded(t)
 	must(t, get(ctx, c))
 	f.SetPassword(openstack.UserCCM, "n3w")
-	f.Interceptor().Inject(opLogin, simserver.Nth(1), raw(http.StatusUnauthorized, unauthorized))
+	f.Interceptor().Inject(opLogin, simserver.Nth(1), openstack.DirectoryAway())
 	from.set(changed)
 	eventually(t, "a refused login", func() bool { return f.Interceptor().Count(opLogin) == 2 })
 	if c.LoggedIn(ctx, changed) {
