@@ -86,7 +86,7 @@ func newFixture(t testing.TB, user string) *fixture {
 // restart makes a snapshot that has read nothing.
 func (f *fixture) restart() {
 	f.Snapshot = snapshot.New(snapshot.API{Octavia: f.client.LoadBalancer(), Network: f.client.Network()}, snapshot.Options{})
-	f.t.Cleanup(f.Snapshot.Close)
+	f.t.Cleanup(f.Close)
 	f.Interceptor().Reset()
 }
 

@@ -219,7 +219,7 @@ func TestSettle(t *testing.T) {
 		// A list takes longer than that.
 		api := snapshot.API{Octavia: f.client.LoadBalancer(), Network: f.client.Network()}
 		f.Snapshot = snapshot.New(api, snapshot.Options{Settle: 10 * time.Second, Wait: time.Minute})
-		f.t.Cleanup(f.Snapshot.Close)
+		f.t.Cleanup(f.Close)
 		f.Interceptor().Inject(opPools, simserver.First(1), simserver.Slow(25*time.Second))
 		time.AfterFunc(5*time.Second, func() { f.Wrote(id) })
 		check("the list began before the write", false)
