@@ -102,9 +102,12 @@ func (c *crash) golden(before state) string {
 		name, prefix string
 		lines        []string
 	}{
-		{"reads", "", slices.Sorted(maps.Keys(reads))}, {"writes", "", writes},
-		{"events", "", c.events}, {"blocked", "", c.unreached},
-		{"gone", "- ", lists.Without(then, now)}, {"new", "+ ", lists.Without(now, then)},
+		{"reads", "", slices.Sorted(maps.Keys(reads))},
+		{"writes", "", writes},
+		{"events", "", c.events},
+		{"blocked", "", c.unreached},
+		{"gone", "- ", lists.Without(then, now)},
+		{"new", "+ ", lists.Without(now, then)},
 	} {
 		b.WriteString("== " + part.name + "\n")
 		for _, line := range part.lines {

@@ -19,7 +19,7 @@ import (
 func (d *desired) withhold(in input, o *observed) bool {
 	foreign := slices.ContainsFunc(slices.Collect(maps.Values(o.Facts.Targets)), o.Facts.Foreign)
 	d.Nodes.InUseOnly = foreign
-	if len(o.Facts.Unknown)+len(o.Selection.Nodes.Without) == 0 && !(foreign && d.dropsGroupOfOthers(o)) {
+	if len(o.Facts.Unknown)+len(o.Selection.Nodes.Without) == 0 && (!foreign || !d.dropsGroupOfOthers(o)) {
 		return false
 	}
 	all := d.removals(in, o)

@@ -64,7 +64,7 @@ func proveWith(ctx context.Context, candidate provider.Candidate, t cloudTuning)
 	switch {
 	case vpcErr != nil:
 		return proof, vpcErr
-	case nodesErr != nil && !(accepted && provider.Unanswered(nodesErr)):
+	case nodesErr != nil && (!accepted || !provider.Unanswered(nodesErr)):
 		return proof, nodesErr
 	}
 

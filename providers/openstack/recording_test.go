@@ -145,21 +145,21 @@ func (c *crash) operateRecorded(ctx context.Context, t testing.TB, p *lbProcess)
 	requests.rule.Remove()
 	c.baseline = c.Interceptor().History()
 	time.Sleep(lastChange)
-	c.recording = c.record(t, requests, events)
+	c.recording = c.record(ctx, t, requests, events)
 	c.recording.services = append(c.recording.services, "returned status: "+anonymous(statusText(&p.status)))
 
 	return err
 }
 
 // record returns the recording of an operation, whose requests and Events are given.
-func (c *crash) record(t testing.TB, requests *recorder, events *record.FakeRecorder) recording {
+func (c *crash) record(ctx context.Context, t testing.TB, requests *recorder, events *record.FakeRecorder) recording {
 	t.Helper()
 	got := recording{
 		reads: slices.Sorted(maps.Keys(requests.reads)), writes: requests.writes,
 		outages: anonymousLines(c.OutageTimes()), events: anonymousLines(kubetest.Events(events)),
 	}
 	for _, name := range []string{"shop", "web"} {
-		service, err := c.api.CoreV1().Services(metav1.NamespaceDefault).Get(t.Context(), name, metav1.GetOptions{})
+		service, err := c.api.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"time"
 	"strings"
+	"time"
 )
 
 // Endpoint is an address, protocol and port that a load balancer serves.

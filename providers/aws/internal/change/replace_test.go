@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // TestReplace (AWS-TG-7): targets that leave make room for others, and at no time is there
@@ -30,6 +32,7 @@ func TestReplace(t *testing.T) {
 		"two":                  {"half of them is one", "ab", 0, true, "ab", 1},
 		"others serve":         {"those that leave are not needed", "abc", 0, false, "", 0},
 	}
+	coming := []string{"x", "y", "z"}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +41,7 @@ func TestReplace(t *testing.T) {
 			env := &Env{}
 			add := func(items []string) error {
 				for _, item := range items {
-					switch comes := strings.Contains("xyz", item); {
+					switch comes := slices.Contains(coming, item); {
 					case comes && free == 0:
 						env.Refuse(Refusal{IDs: []string{item}, Quota: true})
 					case comes:
@@ -53,9 +56,9 @@ func TestReplace(t *testing.T) {
 				return nil
 			}
 			for range 3 {
-				leaving := slices.DeleteFunc(slices.Clone(registered), func(item string) bool { return strings.Contains("xyz", item) })
+				leaving := lists.Without(registered, coming)
 				env.retry("")
-				if err := add(slices.DeleteFunc([]string{"x", "y", "z"}, func(item string) bool { return slices.Contains(registered, item) })); err != nil {
+				if err := add(lists.Without(coming, registered)); err != nil {
 					t.Fatal(err)
 				}
 				if len(leaving) == 0 {
