@@ -30,7 +30,7 @@ const nodesAccount = "node-controller"
 
 // prove proves a cloud-config in the cloud, with the Nodes of the cluster, if there is one.
 func prove(ctx context.Context, chosen choice, clients cloudprovider.ControllerClientBuilder) (provider.Proof, error) {
-	ctx, cancel := context.WithTimeout(ctx, provider.ProveTimeout)
+	ctx, cancel := provider.BeginProof(ctx)
 	defer cancel()
 	candidate := provider.Candidate{File: chosen.file, Clients: clients}
 	if clients != nil {

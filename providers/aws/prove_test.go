@@ -145,6 +145,24 @@ func TestProveSlow(t *testing.T) {
 	}
 }
 
+// FW-CONFIG-14: a proof ends in time although AWS does not respond.
+func TestProveHanging(t *testing.T) {
+	t.Parallel()
+	providertest.CheckHanging(t, func(t *testing.T) providertest.Proof {
+		r := newRegion(t, sim.Options{InMemory: true})
+		r.Interceptor().Inject(simserver.Any, simserver.Always(), simserver.Slow(time.Hour))
+
+		return providertest.Proof{
+			Reason: "EC2 hangs", Identity: "not known", Scope: "cluster demo", Err: "find VPC", Unanswered: true,
+			Text: fmt.Sprintf("[Global]\nRegion = %s\nVPC = %s\nKubernetesClusterID = %s\n%s", r.Region(), r.seed.VPC, demo, serviceOverrides(r.Cloud)),
+			Prove: func(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
+				return proveWith(ctx, candidate, cloudTuning{client: client.Tuning{Dial: r.Server().Dial}})
+			},
+			Changes: func() []string { return slices.Sorted(maps.Keys(r.Writes())) },
+		}
+	})
+}
+
 // Without a VPC and a cluster in the file, those of the own instance are proven.
 func TestProveOwnInstance(t *testing.T) {
 	t.Parallel()

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
-
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -20,9 +17,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 )
-
-// revokeTimeout bounds the end of the token of a proof.
-const revokeTimeout = 5 * time.Second
 
 // prove is the proof of a cloud-config in the environment of this process.
 func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
@@ -41,7 +35,7 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	if err != nil {
 		return provider.Proof{}, err
 	}
-	defer logOut(ctx, api)
+	defer provider.EndProof(ctx, api.Close)
 	proof := provider.Proof{Identity: cfg.login.String(), Region: cmp.Or(cfg.Global.Region, "the first of the catalog")}
 	project, err := api.Project(ctx)
 	if err != nil {
@@ -76,15 +70,6 @@ func (s fewFirst) Lookup(ctx context.Context, refs []instance.Ref) []instance.Re
 // a Node, is what a proof is looking for.
 func (s fewFirst) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	return s.find(ctx, ref, true)
-}
-
-// logOut revokes the token of a proof. If that fails, the token ends by itself.
-func logOut(ctx context.Context, api *client.Client) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeTimeout)
-	defer cancel()
-	if err := api.Close(ctx); err != nil {
-		klog.FromContext(ctx).V(2).Info("Could not log out of the token of a proof", "reason", err.Error())
-	}
 }
 
 // Takes implements provider.Rotator: the credentials are read again whenever the cloud-config

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/utils/clock"
 
@@ -90,6 +91,23 @@ func TestProve(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FW-CONFIG-14: a proof ends in time although Nova does not respond, nor Keystone when the token is revoked.
+func TestProveHanging(t *testing.T) {
+	t.Parallel()
+	providertest.CheckHanging(t, func(t *testing.T) providertest.Proof {
+		f := newFleet(t, 2, openstack.Options{InMemory: true})
+		for _, op := range []string{"nova", "keystone.RevokeToken"} {
+			f.Interceptor().Inject(op, simserver.Always(), simserver.Slow(time.Hour))
+		}
+
+		return providertest.Proof{
+			Reason: "Nova hangs", Prove: proving(tuning{client: f.ClientOptions()}), Text: f.CloudConfig(openstack.UserCCM, ""), Nodes: f.nodes,
+			Identity: "user", Scope: "project ", Err: "look up node", Unanswered: true, Unknown: []string{"node-1", "node-2"},
+			Changes: func() []string { return slices.Sorted(maps.Keys(f.Writes())) },
+		}
+	})
 }
 
 func wrongPassword(text string) string {

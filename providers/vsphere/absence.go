@@ -67,18 +67,21 @@ func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, queries []inven
 
 // kept is why the Node of a missing VM is kept, or nil. The vCenters that had the VM
 // decide: the one in which this process found it last, and the one that the Node
-// names. All of them do where none is known. Retired ones do not decide.
+// names. All of them do where none is known. If one of them is retired, the Node is kept.
 func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) error {
 	var missed time.Time
 	var q inventory.Query
 	var homes []string
-	configured := func(id string) bool {
-		return slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return !vc.retired && vc.id() == id })
+	has := func(id string, retired bool) bool {
+		return slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return vc.retired == retired && vc.id() == id })
 	}
 	for _, query := range queries {
 		as := s.assigned.get(keyOf(ref, query))
-		if configured(as.at.vcenter) { // else another one responds at its address
-			homes = append(homes, as.at.vcenter)
+		switch home := as.at.vcenter; {
+		case has(home, false):
+			homes = append(homes, home)
+		case has(home, true): // else another one responds at its address
+			return unknownVCenter(home)
 		}
 		if as.missed.After(missed) {
 			missed = as.missed
@@ -86,7 +89,7 @@ func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory
 		q.UUIDs = append(q.UUIDs, query.UUIDs...)
 	}
 	if label := s.labeled(ref.NodeName); label != "" {
-		if !configured(label) {
+		if !has(label, false) {
 			return unknownVCenter(label)
 		}
 		homes = append(homes, label)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/vmware/govmomi/vim25"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/clock"
@@ -32,6 +33,11 @@ type vcenter struct {
 	session   *session.Session
 	inventory *inventory.Inventory
 	warnings  *warnings
+}
+
+// logIn logs in, unless there is a session.
+func (vc *vcenter) logIn(ctx context.Context) error {
+	return vc.session.SOAP(ctx, func(context.Context, *vim25.Client) error { return nil })
 }
 
 // find looks VMs up in the inventory.

@@ -277,15 +277,19 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 }
 
 // TestRefusedLabelsAreLoggedOnce (VS-NODE-11): without the permission to patch Nodes,
-// there is one line in the log, not one for each Node every five minutes.
+// there is one line in the log, not one for each Node every five minutes, and another one
+// if it is lost again.
 func TestRefusedLabelsAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	client := kubetest.NewClientset()
 	var writes atomic.Int32
 	client.PrependReactor("patch", "nodes", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		name := action.(clienttesting.PatchAction).GetName()
-		if writes.Add(1); name == "node-0" {
+		switch writes.Add(1); name {
+		case "node-0":
 			return true, nil, apierrors.NewInternalError(errors.New("broken"))
+		case "granted":
+			return true, kubetest.Node(name), nil
 		}
 
 		return true, nil, apierrors.NewForbidden(v1.Resource("nodes"), name, nil)
@@ -298,8 +302,11 @@ func TestRefusedLabelsAreLoggedOnce(t *testing.T) {
 	for i := range 10 {
 		l.want(kubetest.Node(fmt.Sprintf("node-%d", i)), "vcenter")
 	}
-	fixture{t: t}.eventually("10 writes", func() error {
-		if n := writes.Load(); n < 10 || l.queue.Len() > 0 {
+	for _, name := range []string{"granted", "node-10", "node-11"} {
+		l.want(kubetest.Node(name), "vcenter")
+	}
+	fixture{t: t}.eventually("13 writes", func() error {
+		if n := writes.Load(); n < 13 || l.queue.Len() > 0 {
 			return fmt.Errorf("%d writes", n)
 		}
 
@@ -307,7 +314,7 @@ func TestRefusedLabelsAreLoggedOnce(t *testing.T) {
 	})
 	stop()
 	running.Wait()
-	if n := strings.Count(out.String(), "Labeling a Node failed"); n != 2 {
-		t.Errorf("%d lines, want one for each kind of failure:\n%s", n, out.String())
+	if n := strings.Count(out.String(), "Labeling a Node failed"); n != 3 {
+		t.Errorf("%d lines, want one for each kind of failure, and one after the success:\n%s", n, out.String())
 	}
 }

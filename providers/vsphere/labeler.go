@@ -52,13 +52,17 @@ func (l *labeler) run(ctx context.Context, nodes typedv1.NodeInterface) {
 		if ended || ctx.Err() != nil {
 			return
 		}
-		if err := label.write(ctx, nodes); err != nil && ctx.Err() == nil {
+		err := label.write(ctx, nodes)
+		switch {
+		case err == nil:
+			logged.Clear()
+		case ctx.Err() == nil:
 			node, cause := klog.KRef("", label.node), apierrors.ReasonForError(err)
 			if logged.Has(cause) {
 				log.V(4).Info("Labeling a Node failed", "node", node, "err", err)
 			} else {
 				log.Error(err, "Labeling a Node failed, it is tried again when its addresses are updated next. "+
-					"Other failures of this kind are not logged", "node", node, "kind", cause)
+					"Until a write succeeds, other failures of this kind are not logged", "node", node, "kind", cause)
 			}
 			logged.Insert(cause)
 		}

@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vmware/govmomi/vim25"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -23,44 +22,38 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
-const (
-	// readTimeout is how long a proof waits for the inventories. Those of large vCenters
-	// take longer to read: then the Nodes are not looked up.
-	readTimeout = 20 * time.Second
-	// endTimeout bounds the end of the sessions of a proof.
-	endTimeout = 5 * time.Second
-)
+// proofTimeout is how long a proof waits for logins and inventories. Those of large vCenters
+// take longer to read: then the Nodes are not looked up.
+const proofTimeout = 20 * time.Second
 
 // prove is the proof of a cloud-config in the environment of this process.
 func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
 	return proveIn(ctx, candidate, processEnvironment(), tuning{session: session.Options{LoginGuard: login.OfProcess()}})
 }
 
-// proveIn logs in to all vCenters that are not retired, and finds the datacenters and the VMs of the Nodes. What it
-// counts is not that of the provider that runs.
+// proveIn logs in to all vCenters that are not retired, and finds the datacenters and the VMs of the Nodes. Those that do
+// not respond are left out, unless all of them are. What it counts is not that of the provider that runs.
 func proveIn(ctx context.Context, candidate provider.Candidate, env environment, t tuning) (provider.Proof, error) {
 	cfg, _, problems := decode(candidate.File, env)
 	if err := problems.Err(); err != nil {
 		return provider.Proof{}, err
 	}
+	used := *cfg
+	used.VirtualCenter = maps.Clone(cfg.VirtualCenter)
+	maps.DeleteFunc(used.VirtualCenter, func(_ string, vc *VirtualCenter) bool { return vc.Retired })
 	t.session.Metrics, t.recorder = session.NewMetrics(metrics.Discard()), metrics.Discard()
-	c := &cloud{config: cfg, tuning: t, source: newSource(cfg, nil), background: provider.NewBackground()}
+	c := &cloud{config: &used, tuning: t, source: newSource(cfg, nil), background: provider.NewBackground()}
 	if err := c.connect(candidate.Clients); err != nil {
 		return provider.Proof{}, err
 	}
-	defer c.end(ctx)
+	defer provider.EndProof(ctx, c.Close)
 	vcenters, err := c.source.current()
 	if err != nil {
 		return provider.Proof{}, err
 	}
-	vcenters = lists.Filter(vcenters, func(vc *vcenter) bool { return !vc.retired })
-	accounts, err := logIn(ctx, vcenters)
-	proof := provider.Proof{Identity: accounts, Scope: c.config.scope()}
-	if err != nil {
-		return proof, err
-	}
-	complete, err := readInventories(ctx, vcenters)
-	switch {
+	failed, complete := proveAll(ctx, vcenters, cmp.Or(t.proof, proofTimeout))
+	proof := provider.Proof{Identity: accounts(vcenters), Scope: cfg.scope(failed)}
+	switch err := proofError(failed, len(vcenters)); {
 	case err != nil:
 		return proof, err
 	case !complete:
@@ -69,71 +62,92 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 		return proof, nil
 	}
 	proof.Nodes, err = instance.Locate(ctx, ProviderName, c.source, candidate.Nodes)
+	if len(vcenters)-len(failed) < len(cfg.VirtualCenter) {
+		err = nil // VMs that are not found may be in the others
+	}
 
 	return proof, err
 }
 
-// end ends the sessions of a proof. Those that remain end by themselves.
-func (c *cloud) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+// proveAll proves all vCenters at once. It returns their errors by name, and whether the inventories of those without
+// an error were read in time.
+func proveAll(ctx context.Context, vcenters []*vcenter, timeout time.Duration) (failed map[string]error, complete bool) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := c.Close(ctx); err != nil {
-		klog.FromContext(ctx).V(2).Info("Could not end the sessions of a proof", "reason", err.Error())
-	}
-}
-
-// logIn logs in to all vCenters at once, and returns with which accounts.
-func logIn(ctx context.Context, vcenters []*vcenter) (string, error) {
-	accounts, errs := make([]string, len(vcenters)), make([]error, len(vcenters))
+	errs, read := make([]error, len(vcenters)), make([]bool, len(vcenters))
 	var all sync.WaitGroup
 	for i, vc := range vcenters {
-		all.Go(func() {
-			errs[i] = vc.session.SOAP(ctx, func(context.Context, *vim25.Client) error { return nil })
-			accounts[i] = vc.session.Account()
-		})
+		all.Go(func() { read[i], errs[i] = vc.prove(ctx) })
 	}
 	all.Wait()
-
-	slices.Sort(accounts)
-	accounts = slices.DeleteFunc(slices.Compact(accounts), func(account string) bool { return account == "" })
-
-	return strings.Join(accounts, ", "), errors.Join(errs...)
-}
-
-// readInventories waits for the inventories, and reports whether all of them were read. A
-// datacenter that is missing is an error.
-func readInventories(ctx context.Context, vcenters []*vcenter) (complete bool, err error) {
-	reading, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	complete = true
-	var errs []error
-	for _, vc := range vcenters {
-		_ = vc.inventory.WaitSynced(reading) // the status has the reason
-		switch status := vc.inventory.Status(); {
-		case status.Incomplete != nil:
-			errs = append(errs, apierr.Mark(apierr.ErrNotFound, fmt.Errorf("vCenter %s: %w", vc.name, status.Incomplete)))
-		case !status.Synced && status.Err != nil:
-			errs = append(errs, fmt.Errorf("read the inventory of vCenter %s: %w", vc.name, status.Err))
-		case !status.Synced:
-			complete = false
+	failed, complete = map[string]error{}, true
+	for i, vc := range vcenters {
+		if errs[i] != nil {
+			failed[vc.name] = errs[i]
 		}
+		complete = complete && (read[i] || errs[i] != nil)
 	}
 
-	return complete, errors.Join(errs...)
+	return failed, complete
 }
 
-// scope describes the vCenters and their datacenters.
-func (c *Config) scope() string {
+// prove logs in to a vCenter, and reports whether its inventory was read in time. A datacenter
+// that is missing is an error.
+func (vc *vcenter) prove(ctx context.Context) (read bool, err error) {
+	if err := vc.logIn(ctx); err != nil {
+		return false, err
+	}
+	_ = vc.inventory.WaitSynced(ctx) // the status has the reason
+	switch status := vc.inventory.Status(); {
+	case status.Incomplete != nil:
+		return false, apierr.Mark(apierr.ErrNotFound, fmt.Errorf("vCenter %s: %w", vc.name, status.Incomplete))
+	case !status.Synced && status.Err != nil:
+		return false, fmt.Errorf("read the inventory of vCenter %s: %w", vc.name, status.Err)
+	default:
+		return status.Synced, nil
+	}
+}
+
+// proofError returns what vCenters have refused, or else that a login may not be tried now, or else that none of them
+// responds.
+func proofError(failed map[string]error, vcenters int) error {
+	errs := lists.Map(slices.Sorted(maps.Keys(failed)), func(name string) error { return failed[name] })
+	unanswered, refused := lists.Split(errs, provider.Unanswered)
+	notTried := lists.Filter(unanswered, apierr.Has[*login.NotTriedError])
+	switch {
+	case len(refused) > 0:
+		return errors.Join(refused...)
+	case len(notTried) > 0:
+		return errors.Join(notTried...)
+	case len(unanswered) == vcenters:
+		return errors.Join(unanswered...)
+	}
+
+	return nil
+}
+
+// accounts names who is logged in.
+func accounts(vcenters []*vcenter) string {
+	names := lists.Map(vcenters, func(vc *vcenter) string { return vc.session.Account() })
+	slices.Sort(names)
+
+	return strings.Join(lists.Without(slices.Compact(names), []string{""}), ", ")
+}
+
+// scope describes the vCenters, their datacenters, and which of them are not proven.
+func (c *Config) scope(failed map[string]error) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(c.VirtualCenter)) {
-		datacenters := "all datacenters"
-		if list := c.VirtualCenter[name].Datacenters; len(list) > 0 {
-			datacenters = "datacenters " + strings.Join(list, ", ")
+		vc, what := c.VirtualCenter[name], "all datacenters"
+		switch err := failed[name]; {
+		case vc.Retired:
+			what = "which is retired and not tried"
+		case provider.Unanswered(err):
+			what = fmt.Sprintf("which is not proven (%v)", err)
+		case len(vc.Datacenters) > 0:
+			what = "datacenters " + strings.Join(vc.Datacenters, ", ")
 		}
-		if c.VirtualCenter[name].Retired {
-			datacenters = "which is retired and not tried"
-		}
-		parts = append(parts, fmt.Sprintf("vCenter %s, %s", name, datacenters))
+		parts = append(parts, fmt.Sprintf("vCenter %s, %s", name, what))
 	}
 
 	return strings.Join(parts, "; ")

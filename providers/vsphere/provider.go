@@ -16,6 +16,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
@@ -112,6 +113,8 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 // tuning are the times that tests shorten. The zero value is what production
 // uses.
 type tuning struct {
+	// proof is how long a proof waits for vCenters. Default: [proofTimeout].
+	proof time.Duration
 	// recorder counts what snapshots and lists do. Default: that of the process.
 	recorder  *metrics.Recorder
 	instances instance.Options
@@ -197,12 +200,29 @@ func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
 	for _, w := range watchers {
 		c.background.Go(w.Run)
 	}
-	for _, vc := range vcenters {
+	retired, used := lists.Split(vcenters, func(vc *vcenter) bool { return vc.retired })
+	for _, vc := range used {
 		c.background.Go(vc.inventory.Run)
+	}
+	if len(retired) > 0 {
+		c.background.Go(func(ctx context.Context) { c.followRetired(ctx, used, retired) })
 	}
 	c.source.start(vcenters)
 
 	return nil
+}
+
+// followRetired follows the retired vCenters once a login to each of the others was tried: a
+// retired one that refuses the account, or never responds, would delay them.
+func (c *cloud) followRetired(ctx context.Context, used, retired []*vcenter) {
+	var logins sync.WaitGroup
+	for _, vc := range used {
+		logins.Go(func() { _ = vc.logIn(ctx) })
+	}
+	logins.Wait()
+	for _, vc := range retired {
+		c.background.Go(vc.inventory.Run)
+	}
 }
 
 // Close ends all sessions and starts no new one.

@@ -1,15 +1,20 @@
 package vsphere
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
 // initializeAll initializes the Nodes of newPlaces.
@@ -67,6 +72,13 @@ func TestLabelProvesShutdown(t *testing.T) {
 	b.wantExists(node, false)
 }
 
+// retire is another process whose cloud-config has a retired vCenter.
+func (b fixture) retire(name string) fixture {
+	b.text = strings.Replace(b.text, section(name, b.fleet.VCenter(name)), section(name, b.fleet.VCenter(name))+"retired = true\n", 1)
+
+	return b.restart()
+}
+
 // TestRetiredVCenter (VS-NODE-15): nothing waits for a retired vCenter, and it need
 // not respond for a Node to be deleted. Its Nodes are kept, and found while it does.
 func TestRetiredVCenter(t *testing.T) {
@@ -75,8 +87,7 @@ func TestRetiredVCenter(t *testing.T) {
 	node, inB, all := b.initializeAll()
 	vc := b.fleet.VCenter("b")
 	vc.Hang()
-	b.text = strings.Replace(b.text, section("b", vc), section("b", vc)+"retired = true\n", 1)
-	b = b.restart()
+	b = b.retire("b")
 	b.know(all...)
 	events := record.NewFakeRecorder(1000)
 	b.instances.SetRecorder(events)
@@ -104,4 +115,75 @@ func TestRetiredVCenter(t *testing.T) {
 	}
 	b.awaitMissing(inB)
 	b.wantKept(inB)
+}
+
+// TestRetiredVCenterThatWasRead (VS-NODE-15): what a retired vCenter had counts only while it responds, also in the
+// process that has read it. A Node whose VM that process found there is kept, also without the label.
+func TestRetiredVCenterThatWasRead(t *testing.T) {
+	t.Parallel()
+	b := newPlaces(t).retire("b")
+	inA, moved, all := b.initializeAll()
+	left := all[2]
+	for _, node := range all {
+		delete(node.Labels, LabelVCenter)
+	}
+	b.know(all...)
+	b.wantExists(inA, true)
+	b.wantExists(moved, true)
+	b.wantExists(left, true)
+	events := record.NewFakeRecorder(1000)
+	b.instances.SetRecorder(events)
+	uuid := b.fleet.VM("node-b").UUID()
+	b.fleet.VCenter("b").Down()
+	vm, err := b.fleet.VCenter("a").AddVM("dc", sim.VMSpec{Name: "node-b", UUID: uuid, NICs: []sim.NIC{{IPs: []string{"10.0.0.22"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the Node follows its VM", func() error {
+		if m := b.describe(moved); m.NodeAddresses[1].Address != "10.0.0.22" {
+			return fmt.Errorf("addresses %v", m.NodeAddresses)
+		}
+
+		return nil
+	})
+	if err := vm.PowerOff(); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the Node is shut down", func() error {
+		if shutdown, err := b.instances.InstanceShutdown(t.Context(), moved); !shutdown {
+			return fmt.Errorf("InstanceShutdown is false, %w", err)
+		}
+
+		return nil
+	})
+	if err := vm.Destroy(); err != nil {
+		t.Fatal(err)
+	}
+	b.wantExists(moved, false)
+	b.awaitMissing(left)
+	b.wantKept(left)
+	b.wantEvent(events, "UnknownVCenter")
+}
+
+// TestRetiredVCenterIsLoggedInToLast (VS-NODE-15): a retired vCenter that refuses the account does not delay the login to
+// the others.
+func TestRetiredVCenterIsLoggedInToLast(t *testing.T) {
+	t.Parallel()
+	vc := startVCenter(t, one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.1"}}}}))
+	retired := startVCenter(t, sim.VCenterSpec{Name: "retired", Password: "another"})
+	vc.Inject("RetrieveServiceContent", simserver.Always(), simserver.Slow(time.Second))
+	var first atomic.Bool
+	retired.Inject("Login", simserver.Always(), simserver.Before(func() { first.CompareAndSwap(false, len(vc.Sessions()) == 0) }))
+	b := fixture{t: t, cloud: connect(t, configOf(vc)+section("retired", retired)+"retired = true\n")}
+	b.eventually("the retired vCenter refuses the password", func() error {
+		if len(retired.RefusedLogins()) == 0 {
+			return errors.New("no login")
+		}
+
+		return nil
+	})
+	if first.Load() {
+		t.Error("the retired vCenter was tried before the other one had a session")
+	}
+	b.describe(kubetest.Node("node-1", kubetest.ProviderID(id(vc.VM("node-1"))), kubetest.Tainted()))
 }

@@ -20,7 +20,8 @@ import (
 // have not reported their inventory yet.
 const firstSyncGrace = 5 * time.Second
 
-// Lookup implements instance.Source from the change feeds, without any call.
+// Lookup implements instance.Source from the change feeds. It makes no call, but where several VMs
+// or Nodes have one UUID: those VMs are told apart by their addresses, which are read.
 func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
 	results := make([]instance.Result, len(refs))
 	for i, ref := range refs {
@@ -209,18 +210,18 @@ func queriesOf(ref instance.Ref) ([]inventory.Query, error) {
 
 // queryAll queries all vCenters at once, so that a slow one delays only what it
 // alone can return. A retired one is not waited for: what it has is found in its
-// inventory.
+// inventory, as long as that is current.
 func queryAll(vcenters []*vcenter, q inventory.Query, lookup lookupFunc) response {
 	found := make([][]vm, len(vcenters))
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
 	for i, vc := range vcenters {
-		if vc.retired {
-			found[i], _ = vc.find(q) // it need not respond
-
-			continue
+		switch {
+		case !vc.retired:
+			all.Go(func() { found[i], errs[i] = lookup(vc, q) })
+		case vc.inventory.Current() == nil:
+			found[i], _ = vc.find(q) // it need not be certain
 		}
-		all.Go(func() { found[i], errs[i] = lookup(vc, q) })
 	}
 	all.Wait()
 	r := response{found: slices.Concat(found...)}

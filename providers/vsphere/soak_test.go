@@ -34,8 +34,10 @@ type soakSize struct {
 	// churn and faults are the longest times between two changes of VMs and
 	// between two faults.
 	churn, faults time.Duration
-	// page is how long the vCenter takes for each response of the change feed.
-	page time.Duration
+	// page is how long the vCenter takes for each response of the change feed, and objects
+	// is how many that has at most, 0 for the vCenter's own limit.
+	page    time.Duration
+	objects int
 }
 
 // TestSoak runs the provider, with the times of production, for a simulated day
@@ -45,7 +47,7 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	size := soakSize{nodes: 200, foreign: 10_000, period: 24 * time.Hour, churn: 3 * time.Minute, faults: 25 * time.Minute}
 	if raceDetector {
-		size = soakSize{nodes: 20, foreign: 100, period: 2 * time.Hour, churn: time.Minute, faults: 15 * time.Minute, page: 700 * time.Millisecond}
+		size = soakSize{nodes: 20, foreign: 100, period: 2 * time.Hour, churn: time.Minute, faults: 15 * time.Minute, page: 700 * time.Millisecond, objects: 15}
 	}
 	seed := soakSeed(t)
 	t.Logf("%+v, repeat with %s=%d", size, soakSeedVariable, seed)
@@ -149,6 +151,7 @@ func newSoak(t *testing.T, size soakSize, seed uint64) *soak {
 	})
 	s.vc = fleet.VCenters()[0]
 	s.vc.SetCalculationTime(size.page)
+	s.vc.SetUpdatePage(size.objects)
 	for _, vm := range sim.Fleet("foreign", size.foreign) {
 		s.addForeign(vm)
 	}

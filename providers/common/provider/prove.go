@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -14,8 +15,27 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 )
 
-// ProveTimeout bounds a proof.
-const ProveTimeout = 30 * time.Second
+const (
+	// ProveTimeout bounds a proof with the end of its sessions.
+	ProveTimeout = 30 * time.Second
+	// endTimeout is how much of that is for the end of its sessions.
+	endTimeout = 5 * time.Second
+)
+
+// BeginProof returns the context of a proof, which ends in time for [EndProof].
+func BeginProof(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, ProveTimeout-endTimeout)
+}
+
+// EndProof ends the sessions of a proof, whose context may have ended. Those that remain end by
+// themselves.
+func EndProof(ctx context.Context, end func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	if err := end(ctx); err != nil {
+		klog.FromContext(ctx).V(2).Info("Could not end the sessions of a proof", "reason", err.Error())
+	}
+}
 
 // Candidate is a cloud-config to prove.
 type Candidate struct {

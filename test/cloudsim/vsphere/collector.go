@@ -1,6 +1,7 @@
 package vsphere
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -131,7 +132,7 @@ func (c *collector) wait(ctx *simulator.Context, version string, options *types.
 	if fault := c.rewind(version); fault != nil {
 		return nil, fault
 	}
-	limit := updateLimit(options)
+	limit := updateLimit(options, cmp.Or(c.v.policy.updatePage, maxUpdates))
 	deadline, stop := waitLimit(options, c.v.policy.earlyNull)
 	defer stop()
 	calculated, done := c.v.policy.calculating()
@@ -257,13 +258,13 @@ func (c *collector) respond(limit int) *types.UpdateSet {
 	return set
 }
 
-// updateLimit returns how many objects a response may hold.
-func updateLimit(options *types.WaitOptions) int {
+// updateLimit returns how many objects a response may hold, at most those that the vCenter allows.
+func updateLimit(options *types.WaitOptions, most int) int {
 	if options == nil || options.MaxObjectUpdates <= 0 {
-		return maxUpdates
+		return most
 	}
 
-	return min(maxUpdates, int(options.MaxObjectUpdates))
+	return min(most, int(options.MaxObjectUpdates))
 }
 
 // waitLimit returns a channel that is closed, and stays closed, when the wait is

@@ -13,6 +13,7 @@ type policy struct {
 	calculation time.Duration
 	readTime    time.Duration
 	readPage    int32
+	updatePage  int
 	earlyNull   time.Duration
 	idleLimit   time.Duration
 	unreadable  map[types.ManagedObjectReference]map[string]types.BaseMethodFault
@@ -59,6 +60,14 @@ func (v *VCenter) SetReadPage(objects int32) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.policy.readPage = objects
+}
+
+// SetUpdatePage is how many objects a response of the change feed has at most; 0 is for the
+// vCenter's own limit.
+func (v *VCenter) SetUpdatePage(objects int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.policy.updatePage = objects
 }
 
 // SetEarlyNull makes the vCenter respond that nothing has changed after d, even if

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -37,12 +39,33 @@ type Proof struct {
 // Check proves the cloud-config.
 func (p Proof) Check(t *testing.T) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), provider.ProveTimeout)
+	defer cancel()
+	p.check(ctx, t)
+}
+
+// CheckHanging proves the cloud-config of a cloud, one in memory, that takes requests and never responds: the proof ends
+// in time. It runs in a testing/synctest bubble.
+func CheckHanging(t *testing.T, start func(t *testing.T) Proof) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := start(t)
+		begun := time.Now()
+		ctx, cancel := provider.BeginProof(t.Context())
+		defer cancel()
+		p.check(ctx, t)
+		if took := time.Since(begun); took > provider.ProveTimeout {
+			t.Errorf("%s: the proof took %s", p.Reason, took)
+		}
+	})
+}
+
+func (p Proof) check(ctx context.Context, t *testing.T) {
+	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(p.Text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), provider.ProveTimeout)
-	defer cancel()
 	proof, err := p.Prove(ctx, provider.Candidate{File: file, Nodes: p.Nodes})
 	switch {
 	case p.Err == "" && err != nil:

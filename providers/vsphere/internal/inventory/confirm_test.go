@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -267,19 +268,22 @@ func TestConfirmAheadOfTheFeed(t *testing.T) {
 // VS-SESSION-5: no call outlasts its caller or its deadline.
 func TestConfirmIsBounded(t *testing.T) {
 	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{})
-	i := watch(t, v, Config{CallTimeout: 50 * time.Millisecond})
-	hold := simserver.NewHold()
-	defer hold.Release()
-	v.Inject("FindAllByUuid", simserver.Always(), hold.Before)
-	if _, err := i.Confirm(t.Context(), byID(uuid)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Confirm = %v, want deadline exceeded", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := i.Confirm(ctx, byID(uuid)); !errors.Is(err, context.Canceled) {
-		t.Errorf("Confirm = %v, want canceled", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		v := simulate(t, cloudsim.VCenterSpec{InMemory: true})
+		i, _ := run(t, newClientVia(t, v, v.Dial), Config{CallTimeout: time.Second})
+		waitSynced(t, i)
+		hold := simserver.NewHold()
+		defer hold.Release()
+		v.Inject("FindAllByUuid", simserver.Always(), hold.Before)
+		if _, err := i.Confirm(t.Context(), byID(uuid)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Confirm = %v, want deadline exceeded", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := i.Confirm(ctx, byID(uuid)); !errors.Is(err, context.Canceled) {
+			t.Errorf("Confirm = %v, want canceled", err)
+		}
+	})
 }
 
 // VS-SESSION-2: a session that has ended does not make a VM absent.

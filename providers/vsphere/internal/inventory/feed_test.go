@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -447,12 +448,18 @@ func TestResponsesOfTheFeedAreBounded(t *testing.T) {
 // A vCenter that does not respond does not delay the end.
 func TestRunEndsWithoutResponse(t *testing.T) {
 	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{})
-	i, stop := start(t, v, Config{CallTimeout: 100 * time.Millisecond})
-	waitSynced(t, i)
-	v.Hang()
-	stop()
-	ok(t, v.Up())
+	synctest.Test(t, func(t *testing.T) {
+		v := simulate(t, cloudsim.VCenterSpec{InMemory: true})
+		i, stop := run(t, newClientVia(t, v, v.Dial), Config{})
+		waitSynced(t, i)
+		v.Hang()
+		begun := time.Now()
+		stop()
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("the end took %s", took)
+		}
+		ok(t, v.Up())
+	})
 }
 
 // FW-NODE-7, VS-FEED-5: a feed without a response for too long is not current.
