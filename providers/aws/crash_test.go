@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/recordings"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws/faulttest"
@@ -32,7 +34,7 @@ const (
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	all, faults, golden := scenarios(), explore.Faults(), readGoldens(t)
+	all, faults, golden := scenarios(), explore.Faults(), recordings.Read(t, "testdata/recordings")
 	var ran, cases, doubles, ends atomic.Int64
 	t.Run("all", func(t *testing.T) {
 		shared := newTemplates(t)
@@ -44,10 +46,10 @@ func TestCrash(t *testing.T) {
 					return
 				}
 				c, explorer := newCrash(t, shared, s)
-				golden.compare(t, name, c.recorded)
-				if *update {
+				if golden.Store(name, c.recorded); *update {
 					return
 				}
+				golden.Compare(t, name, c.recorded)
 				for _, n := range sampler.of((explorer.Baseline(t).Calls + 1) * len(faults)) {
 					explorer.Inject(t, explore.Injection{First: 1 + n/len(faults), Fault: faults[n%len(faults)]})
 					cases.Add(1)
@@ -65,7 +67,7 @@ func TestCrash(t *testing.T) {
 		}
 	})
 	if *update {
-		golden.write(t, all)
+		golden.Write(t, slices.Collect(maps.Keys(all)), recordingFile)
 
 		return
 	}

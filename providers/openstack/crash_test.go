@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/recordings"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -43,7 +44,7 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	var cases, pairs atomic.Int64
 	seed := crashSeed(t)
-	all, golden := crashScenarios(), readRecordings(t)
+	all, golden := crashScenarios(), recordings.Read(t, "testdata/recordings")
 	maps.Copy(all, liveScenarios())
 	t.Run("all", func(t *testing.T) {
 		for i, name := range slices.Sorted(maps.Keys(all)) {
@@ -56,10 +57,10 @@ func TestCrash(t *testing.T) {
 					c := newCrash(t, all[name])
 					c.turn += seed
 					c.explorer.Baseline(t)
-					golden.compare(t, name, c.recording)
-					if *update {
+					if golden.Store(name, c.recording.String()); *update {
 						return
 					}
+					golden.Compare(t, name, c.recording.String())
 					cases.Add(int64(c.sweep(t)))
 					if !raceDetector && all[name].sparse == 0 {
 						hash := fnv.New64()
@@ -72,7 +73,7 @@ func TestCrash(t *testing.T) {
 		}
 	})
 	if *update {
-		golden.write(t, all)
+		golden.Write(t, slices.Collect(maps.Keys(all)), recordingFile)
 	}
 	t.Logf("%d cases with one fault, %d with two; single changes with one in %d of their faults: %s=%d",
 		cases.Load(), pairs.Load(), sharedCalls, seedVariable, seed)

@@ -2,15 +2,12 @@ package openstack
 
 import (
 	"bytes"
-	stdcmp "cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
@@ -183,64 +178,13 @@ func prefixed(prefix string, lines []string) []string {
 	return all
 }
 
-// recordings are the golden files, one for each kind of load balancers and one for the rest.
-type recordings struct {
-	mu        sync.Mutex
-	want, got map[string]string // by scenario
-}
-
-const recordingsDir = "testdata/recordings"
-
-// readRecordings reads the golden files.
-func readRecordings(t testing.TB) *recordings {
-	t.Helper()
-	r := &recordings{want: map[string]string{}, got: map[string]string{}}
-	paths, err := filepath.Glob(filepath.Join(recordingsDir, "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range archive.Files {
-			r.want[file.Name] = string(file.Data)
-		}
+// recordingFile returns the golden file of a scenario: one for each kind of load balancers, and one
+// for the rest.
+func recordingFile(name string) string {
+	kind, _, _ := strings.Cut(name, " ")
+	if _, ok := kinds()[kind]; ok {
+		return kind
 	}
 
-	return r
-}
-
-// compare compares the recording of a scenario with the golden one.
-func (r *recordings) compare(t testing.TB, name string, got recording) {
-	t.Helper()
-	text := got.String()
-	r.mu.Lock()
-	r.got[name] = text
-	r.mu.Unlock()
-	if diff := cmp.Diff(r.want[name], text); diff != "" && !*update {
-		t.Errorf("another run has been recorded (-want +got), run with -update if that is right:\n%s", diff)
-	}
-}
-
-// write writes what was recorded, and keeps the recordings of scenarios that did not run.
-func (r *recordings) write(t testing.TB, all map[string]scenario) {
-	t.Helper()
-	files := map[string]*txtar.Archive{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		group, _, _ := strings.Cut(name, " ")
-		if _, ok := kinds()[group]; !ok {
-			group = "operations"
-		}
-		if files[group] == nil {
-			files[group] = &txtar.Archive{}
-		}
-		files[group].Files = append(files[group].Files, txtar.File{Name: name, Data: []byte(stdcmp.Or(r.got[name], r.want[name]))})
-	}
-	for group, archive := range files {
-		if err := os.WriteFile(filepath.Join(recordingsDir, group+".txtar"), txtar.Format(archive), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return "operations"
 }

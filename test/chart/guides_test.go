@@ -196,7 +196,7 @@ func renderGuide(t *testing.T, list []block) {
 	}
 }
 
-// Helm 3 does not wait for one Pod of a DaemonSet: whoever waits for Helm waits for the rollout as well.
+// Helm 3 does not wait for one Pod of a DaemonSet: a command that waits for Helm is followed by one that waits for the rollout.
 func TestGuidesWaitForRollout(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(top, "docs", "guides", "*.md"))

@@ -42,7 +42,7 @@ func (v *Value[T]) Peek() (value T, at time.Time, ok bool) {
 var ErrLate = apierr.Mark(apierr.ErrUnavailable, errors.New("it is not complete yet"))
 
 // GetSoon is Get for a value that is [Options.Detached] and of which callers can do without: it waits for a
-// fetch only until that has taken as long as wait, whoever began it. The error is [ErrLate] then.
+// fetch only until that has taken as long as wait, whichever caller began it. The error is [ErrLate] then.
 func (v *Value[T]) GetSoon(ctx context.Context, wait time.Duration) (T, error) {
 	if began, running := v.cache.began(struct{}{}); running {
 		wait -= v.cache.opts.Clock.Since(began)

@@ -12,7 +12,7 @@ import (
 const DefaultListWait = 5 * time.Second
 
 // lister lists all objects, no more than once at a time. A list has a deadline of its
-// own, and goes on when nobody waits for it.
+// own, and goes on when no caller waits for it.
 type lister struct {
 	mu      sync.Mutex
 	burst   burst

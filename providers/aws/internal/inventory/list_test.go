@@ -40,7 +40,7 @@ func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// TestLateList: nobody waits longer than 5 seconds for the list of the cluster, then
+// TestLateList: no caller waits longer than 5 seconds for the list of the cluster, then
 // instances are described by ID. The list has as much time as its pages take, and is
 // as old as its end.
 func TestLateList(t *testing.T) {

@@ -248,7 +248,7 @@ func TestManyMissingAlone(t *testing.T) {
 	}{
 		"Few":     {"three of twenty", 3, false, certainty.Absent},
 		"Many":    {"five of twenty", 5, false, certainty.Kept},
-		"OldList": {"nobody knows how many", 1, true, certainty.Kept},
+		"OldList": {"it is not known how many", 1, true, certainty.Kept},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -337,7 +337,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// OS-LB-21: a list is waited for five seconds from its begin on, whoever began it. It goes on, and is used once it
+// OS-LB-21: a list is waited for five seconds from its start, whichever caller started it. It goes on, and is used once it
 // is there.
 func TestLate(t *testing.T) {
 	t.Parallel()
