@@ -55,7 +55,7 @@ func TestLargeTagCatalogIsReadInParts(t *testing.T) {
 // none is not.
 func TestProgressIsNoReasonToWait(t *testing.T) {
 	t.Parallel()
-	keep := keepError(time.Second, time.Minute)
+	keep := keepError(time.Minute)
 	late := errors.New("late")
 	if got := keep(fmt.Errorf("REST: %w", &unfinishedError{error: late})); got != 0 {
 		t.Errorf("progress: kept for %s, want not at all", got)

@@ -56,7 +56,7 @@ func newTagger(client Client, cfg Config) *tagger {
 	// The failure of a fetch that all callers have left is not kept, so it must
 	// come before their patience ends, which can be as short as ours.
 	timeout := min(cfg.CallTimeout/2, tagTimeout)
-	keep := keepError(timeout, cfg.TagErrorTTL)
+	keep := keepError(cfg.TagErrorTTL)
 	t.catalogs = cache.New(t.fetchCatalog, cache.Options{
 		TTL: cfg.TagNameTTL, Timeout: timeout, KeepError: keep,
 	})
@@ -70,16 +70,12 @@ func newTagger(client Client, cfg Config) *tagger {
 	return t
 }
 
-// keepError keeps errors for ttl. A cache counts from the request, so
-// the time that was spent on waiting comes on top. An attempt that made progress is
-// followed by the next one at once.
-func keepError(timeout, ttl time.Duration) func(error) time.Duration {
+// keepError keeps errors for ttl. An attempt that made progress is followed by the next one
+// at once.
+func keepError(ttl time.Duration) func(error) time.Duration {
 	return func(err error) time.Duration {
 		if apierr.Has[*unfinishedError](err) {
 			return 0
-		}
-		if timedOut(err) {
-			return timeout + ttl
 		}
 
 		return ttl

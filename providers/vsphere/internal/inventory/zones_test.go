@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -491,26 +489,6 @@ func TestHangingTagServiceIsCached(t *testing.T) {
 				t.Errorf("queried again (-before +after):\n%s", diff)
 			}
 		})
-	}
-}
-
-// How long an error is kept counts from the request, not from the failure.
-func TestKeepErrorAddsTheWaiting(t *testing.T) {
-	t.Parallel()
-	keep := keepError(15*time.Second, 10*time.Second)
-	cases := map[string]struct {
-		err  error
-		want time.Duration
-	}{
-		"quick failure": {errors.New("503"), 10 * time.Second},
-		"deadline":      {fmt.Errorf("get tag: %w", context.DeadlineExceeded), 25 * time.Second},
-		"dial timeout":  {fmt.Errorf("get tag: %w", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}), 25 * time.Second},
-		"dial refused":  {fmt.Errorf("get tag: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), 10 * time.Second},
-	}
-	for name, tc := range cases {
-		if got := keep(tc.err); got != tc.want {
-			t.Errorf("%s: kept for %s, want %s", name, got, tc.want)
-		}
 	}
 }
 
