@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -118,7 +119,7 @@ type lbProcess struct {
 	cloud     *cloud
 	balancers cloudprovider.LoadBalancer
 	// status is the last one that was returned.
-	status v1.LoadBalancerStatus
+	status atomic.Pointer[v1.LoadBalancerStatus]
 }
 
 // run starts the provider of a cluster with these Services.
@@ -187,7 +188,7 @@ func (p *lbProcess) ensure(ctx context.Context, name string, nodes ...*v1.Node) 
 func (p *lbProcess) ensureOnce(ctx context.Context, name string, nodes ...*v1.Node) error {
 	status, err := p.balancers.EnsureLoadBalancer(ctx, p.cluster, p.stored(name), nodes) //nolint:contextcheck // the fixture has the context
 	if status != nil {
-		p.status = *status
+		p.status.Store(status)
 	}
 
 	return err

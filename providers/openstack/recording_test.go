@@ -141,7 +141,9 @@ func (c *crash) operateRecorded(ctx context.Context, t testing.TB, p *lbProcess)
 	c.baseline = c.Interceptor().History()
 	time.Sleep(lastChange)
 	c.recording = c.record(ctx, t, requests, events)
-	c.recording.services = append(c.recording.services, "returned status: "+anonymous(statusText(&p.status)))
+	if status := p.status.Load(); status != nil {
+		c.recording.services = append(c.recording.services, "returned status: "+anonymous(statusText(status)))
+	}
 
 	return err
 }
@@ -149,8 +151,10 @@ func (c *crash) operateRecorded(ctx context.Context, t testing.TB, p *lbProcess)
 // record returns the recording of an operation, whose requests and Events are given.
 func (c *crash) record(ctx context.Context, t testing.TB, requests *recorder, events *record.FakeRecorder) recording {
 	t.Helper()
+	requests.mu.Lock() // a list goes on
+	defer requests.mu.Unlock()
 	got := recording{
-		reads: slices.Sorted(maps.Keys(requests.reads)), writes: requests.writes,
+		reads: slices.Sorted(maps.Keys(requests.reads)), writes: slices.Clone(requests.writes),
 		outages: anonymousLines(c.OutageTimes()), events: anonymousLines(kubetest.Events(events)),
 	}
 	for _, name := range []string{"shop", "web"} {
