@@ -305,6 +305,7 @@ func TestManySlowCreations(t *testing.T) {
 		t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// An operator raises the quotas for so many Services.
 				s := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}}, "")
 				services := manyServices(n)
 				p := s.run(t, services...)

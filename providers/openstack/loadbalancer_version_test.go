@@ -38,6 +38,7 @@ func TestLoadBalancerHiddenVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// No read is stale: the Events of single syncs are compared.
 				tc.options.InMemory, tc.options.StaleReads = true, new(openstack.StaleReads)
 				more := "[LoadBalancer]\ncreate-monitor = true\n" + tc.more
 				b := balanceIn(t, tc.options, more)

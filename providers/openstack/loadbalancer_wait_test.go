@@ -23,6 +23,7 @@ import (
 func TestLoadBalancerSlowChanges(t *testing.T) {
 	t.Parallel()
 	const change = 2 * time.Minute
+	// Changes take as long as those of virtual machines.
 	delays := openstack.Delays{LoadBalancerCreate: change, LoadBalancerUpdate: change / 4, LoadBalancerDelete: change}
 	cases := map[string]struct {
 		reason string
@@ -47,6 +48,7 @@ func TestLoadBalancerSlowChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
+				// No read is stale: a wait that ends early is an error of its own.
 				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads), Delays: &delays}, "")
 				b.production()
 				svc := b.create(web())
@@ -70,6 +72,7 @@ func TestLoadBalancerGivenAway(t *testing.T) {
 	t.Parallel()
 	const change = time.Minute
 	synctest.Test(t, func(t *testing.T) {
+		// No read is stale: each operation is made once, and its error is compared.
 		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 		b.production()
 		svc := b.create(web())
@@ -103,6 +106,7 @@ func TestLoadBalancerGivenAway(t *testing.T) {
 func TestLoadBalancerLockLeavesWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// No read is stale: each operation is made once, and its error is compared.
 		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 		b.production()
 		owner := b.create(web())
@@ -163,6 +167,7 @@ func (b *balanced) failover(svc *v1.Service, duration time.Duration) *balanced {
 func TestLoadBalancerWaitSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// No read is stale: each operation is made once, and its error is compared.
 		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
 		times := quick()
 		times.client.Dial = b.Server().Dial

@@ -209,6 +209,7 @@ func TestCreate(t *testing.T) {
 		})
 	})
 	inBubble(t, exact, func(f *fixture) {
+		// A creation that takes longer than any wait.
 		f.SetDelays(openstack.Delays{LoadBalancerCreate: time.Hour})
 		f.takes("longer than a wait", pending.DefaultLimit, func() {
 			id, err := f.Create(f.t.Context(), create(f))
