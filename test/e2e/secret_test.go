@@ -113,7 +113,8 @@ func (v *credentialStore) configText() string {
 		case inline:
 			fmt.Fprintf(&b, "user = %q\npassword = %q\n", vc.User(), vc.Password())
 		case refused:
-			fmt.Fprintf(&b, "user = %q\npassword = %q\n", vc.User(), wrong)
+			// A refused login of the account of the others would delay theirs for three minutes.
+			fmt.Fprintf(&b, "user = %q\npassword = %q\n", "other-"+vc.User(), wrong)
 		case inSecret, byManager, byKey:
 			fmt.Fprintf(&b, "secret-name = %s\nsecret-namespace = %s\n", secretName, secretNamespace)
 		}
