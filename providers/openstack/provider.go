@@ -37,7 +37,7 @@ const (
 	// server and its actions or ports, and for subports or the server of another Node.
 	requestsPerLookup = 3
 	// serviceSyncs is how many Services are synced at once by default. Most of the workers wait
-	// for Octavia. With 1,000 Nodes, each has about 300 KiB in use.
+	// for Octavia. With 1,000 Nodes, each has about 200 KiB in use.
 	serviceSyncs = 20
 )
 

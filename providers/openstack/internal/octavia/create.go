@@ -97,7 +97,7 @@ type creation struct {
 func (c *creation) whole(ctx context.Context) error {
 	var err error
 	for range maxCreations {
-		if err = c.post(ctx, c.parts()); err == nil || !c.isAboutParts(err) {
+		if err = c.post(ctx, c.parts); err == nil || !c.isAboutParts(err) {
 			return c.warnOfQuota(err)
 		}
 		if !c.reduce(err) {
@@ -135,15 +135,19 @@ func (c *creation) warnOfQuota(err error) error {
 	return c.env.WarnOfQuota(c.desired.LoadBalancer.Name, "load balancer in Octavia", err)
 }
 
-// post sends the request, and waits.
-func (c *creation) post(ctx context.Context, listeners []client.ListenerCreate) error {
-	lb := &c.desired.LoadBalancer
-	request := client.LoadBalancerCreate{
-		Name: lb.Name, Description: lb.Description, Provider: lb.Provider, FlavorID: lb.FlavorID, Zone: lb.Zone,
-		VIPAddress: vipAddress(lb), VIPPortID: lb.VIP.PortID, VIPSubnetID: lb.VIP.SubnetID, VIPNetworkID: lb.VIP.NetworkID,
-		Tags: lb.Tags, Listeners: listeners,
-	}
+// post sends the request, and waits. The parts, nil for none, are only in memory while the
+// request is sent: with many Nodes they are large, and many Services may wait.
+func (c *creation) post(ctx context.Context, parts func() []client.ListenerCreate) error {
 	id, err := c.env.Create(ctx, func(ctx context.Context) (string, error) {
+		lb := &c.desired.LoadBalancer
+		request := client.LoadBalancerCreate{
+			Name: lb.Name, Description: lb.Description, Provider: lb.Provider, FlavorID: lb.FlavorID, Zone: lb.Zone,
+			VIPAddress: vipAddress(lb), VIPPortID: lb.VIP.PortID, VIPSubnetID: lb.VIP.SubnetID, VIPNetworkID: lb.VIP.NetworkID,
+			Tags: lb.Tags,
+		}
+		if parts != nil {
+			request.Listeners = parts()
+		}
 		made, err := c.env.Octavia.CreateLoadBalancer(ctx, request)
 		if err != nil {
 			return "", err
@@ -153,7 +157,7 @@ func (c *creation) post(ctx context.Context, listeners []client.ListenerCreate) 
 		return made.ID, nil
 	})
 	if errors.Is(err, pending.ErrFailed) {
-		return c.discard(ctx, id, len(listeners) > 0, err)
+		return c.discard(ctx, id, parts != nil, err)
 	}
 
 	return err
