@@ -11,9 +11,9 @@ import (
 	controllermanager "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
 
+	"github.com/multicloud-ccm/multicloud-ccm/cmd/multicloud-controller-manager/internal/requeue"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/requeue"
 )
 
 // nodeController starts the framework's controller that initializes Nodes, as

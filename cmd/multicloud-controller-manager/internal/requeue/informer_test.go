@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/multicloud-ccm/multicloud-ccm/cmd/multicloud-controller-manager/internal/requeue"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/requeue"
 )
 
 // TestRequeueCallsEveryHandler: a handler is called whichever method added it,
