@@ -14,10 +14,10 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -54,7 +54,7 @@ type decoys struct {
 
 func newDecoys(t testing.TB, l *balancersAdapter, service *v1.Service) *decoys {
 	t.Helper()
-	d := &decoys{t: t, adapter: l, service: service, name: lbname.ByUID(service)}
+	d := &decoys{t: t, adapter: l, service: service, name: cloudprovider.DefaultLoadBalancerName(service)}
 	d.near = d.name[:len(d.name)-1]
 	d.ours = map[string]string{sim.ClusterTag(east): "owned", cluster.ServiceNameTag: service.Namespace + "/" + service.Name}
 	d.theirs = map[string]string{sim.ClusterTag(eastToo): "owned", cluster.ServiceNameTag: d.ours[cluster.ServiceNameTag]}

@@ -18,7 +18,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -130,7 +129,7 @@ func (c *cloud) serveServices() {
 
 // GetLoadBalancerName implements cloudprovider.LoadBalancer.
 func (l *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, svc *v1.Service) string {
-	return lbname.ByUID(svc)
+	return cloudprovider.DefaultLoadBalancerName(svc)
 }
 
 // GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load

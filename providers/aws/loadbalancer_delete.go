@@ -10,13 +10,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/classic"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
@@ -28,7 +28,7 @@ func (l *loadBalancer) identify(clusterName string, svc *v1.Service) input {
 	in.request = &request.Request{
 		Service:             types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
 		UID:                 svc.UID,
-		Name:                lbname.ByUID(svc),
+		Name:                cloudprovider.DefaultLoadBalancerName(svc),
 		Kind:                request.KindOf(svc),
 		SecurityGroups:      items(svc, request.AnnotationSecurityGroups),
 		ExtraSecurityGroups: items(svc, request.AnnotationExtraSecurityGroups),

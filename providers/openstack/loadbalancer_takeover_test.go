@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -28,7 +28,7 @@ func (s *lbSite) addReferenceLoadBalancer(spec openstack.ServiceSpec, service *v
 		spec.Nodes[node.Name] = node.Status.Addresses[0].Address
 	}
 	if legacy {
-		spec.LegacyName = lbname.ByUID(service)
+		spec.LegacyName = cloudprovider.DefaultLoadBalancerName(service)
 	}
 	if !internal {
 		spec.FloatingNetwork = s.external

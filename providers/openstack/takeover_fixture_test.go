@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -76,7 +76,7 @@ func (p *provisioned) specOf(service *v1.Service, shared string) openstack.Servi
 		spec.Nodes[node.Name] = node.Status.Addresses[0].Address
 	}
 	if p.legacy {
-		spec.LegacyName = lbname.ByUID(service)
+		spec.LegacyName = cloudprovider.DefaultLoadBalancerName(service)
 	}
 	if shared == "" && !p.internal && p.floating == "" {
 		spec.FloatingNetwork = p.external

@@ -5,9 +5,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
@@ -40,7 +40,7 @@ func New(svc *v1.Service, nodes []*v1.Node, config Config) (*Request, []service.
 	r := &Request{
 		Service: types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
 		UID:     svc.UID,
-		Name:    lbname.ByUID(svc),
+		Name:    cloudprovider.DefaultLoadBalancerName(svc),
 		Kind:    KindOf(svc),
 	}
 	if r.Kind == Unmanaged {

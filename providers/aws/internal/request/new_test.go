@@ -201,6 +201,7 @@ func TestBadNetworkSetting(t *testing.T) {
 	}
 }
 
+// TestNew (AWS-LB-3): a request has all settings, and the name that existing controllers give a load balancer.
 func TestNew(t *testing.T) {
 	t.Parallel()
 

@@ -12,7 +12,6 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 )
 
 // cloud is the in-memory cloud with load balancers. Firewall rules are those of all
@@ -166,7 +165,7 @@ func (c *cloud) SeedDecoys(t testing.TB, service *v1.Service) (describe func() [
 	t.Helper()
 	c.Lock()
 	defer c.Unlock()
-	name := lbname.ByUID(service)
+	name := cloudprovider.DefaultLoadBalancerName(service)
 	var owners []string
 	for _, near := range []string{name + "0", name[:len(name)-1]} {
 		lb := &balancer{name: near, cluster: ourCluster, address: "decoy", listeners: map[portKey]listener{}}

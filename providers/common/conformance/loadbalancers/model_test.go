@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
+	cloudprovider "k8s.io/cloud-provider"
 )
 
 // model is what a Service requires.
@@ -74,7 +73,7 @@ func (s *balancers) build(cluster string, service *v1.Service, nodes []*v1.Node,
 		return nil, fmt.Errorf("read service: %w", err)
 	}
 	w := &model{
-		name: lbname.ByUID(service), cluster: cluster, owner: s.owner(cluster, service),
+		name: cloudprovider.DefaultLoadBalancerName(service), cluster: cluster, owner: s.owner(cluster, service),
 		internal: service.Annotations[annotationInternal] != "", affinity: service.Spec.SessionAffinity == v1.ServiceAffinityClientIP,
 		listeners: map[portKey]listener{},
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
 )
 
 // The annotations of the in-memory cloud.
@@ -110,12 +109,12 @@ func (s *balancers) owner(cluster string, service *v1.Service) string {
 		return cluster
 	}
 
-	return cluster + "/" + lbname.ByUID(service)
+	return cluster + "/" + cloudprovider.DefaultLoadBalancerName(service)
 }
 
 // observe reads what there is.
 func (s *balancers) observe(ctx context.Context, cluster string, service *v1.Service) (observed, error) {
-	lb, err := s.cloud.balancer(ctx, lbname.ByUID(service))
+	lb, err := s.cloud.balancer(ctx, cloudprovider.DefaultLoadBalancerName(service))
 	if err != nil {
 		return observed{}, err
 	}
@@ -134,7 +133,7 @@ func (s *balancers) observe(ctx context.Context, cluster string, service *v1.Ser
 }
 
 func (s *balancers) GetLoadBalancerName(_ context.Context, _ string, service *v1.Service) string {
-	return lbname.ByUID(service)
+	return cloudprovider.DefaultLoadBalancerName(service)
 }
 
 func (s *balancers) GetLoadBalancer(ctx context.Context, cluster string, service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
@@ -314,7 +313,7 @@ func (s *balancers) EnsureLoadBalancerDeleted(ctx context.Context, cluster strin
 	}
 	s.cloud.Lock()
 	defer s.cloud.Unlock()
-	delete(s.cloud.notes, lbname.ByUID(service))
+	delete(s.cloud.notes, cloudprovider.DefaultLoadBalancerName(service))
 
 	return nil
 }

@@ -10,8 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lbname"
+	cloudprovider "k8s.io/cloud-provider"
 )
 
 const (
@@ -57,7 +56,7 @@ func NewNames(cluster string, svc *v1.Service) Names {
 		Cluster: cluster,
 		Service: types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
 		UID:     svc.UID,
-		legacy:  lbname.ByUID(svc),
+		legacy:  cloudprovider.DefaultLoadBalancerName(svc),
 	}
 }
 
