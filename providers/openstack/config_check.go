@@ -12,6 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/subnetpattern"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 func balancerName(key string) config.Name { return config.Name{Section: "LoadBalancer", Key: key} }
@@ -119,9 +120,6 @@ func (r *resolver) checkMonitor() {
 	}
 }
 
-// uuid matches what can be the ID of a resource.
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
-
 // checkNetworks warns of IDs that are none, and of classes that no Service can select.
 func (r *resolver) checkNetworks() {
 	r.checkID(config.Name{Section: "Route", Key: "router-id"}, r.config.Route.RouterID)
@@ -161,7 +159,7 @@ func (r *resolver) checkNetworkIDs(section config.Name, n Networks) {
 }
 
 func (r *resolver) checkID(name config.Name, id string) {
-	if id != "" && !uuid.MatchString(id) {
+	if id != "" && !uuid.IsID(id) {
 		r.Warnf(name, "%q is not an ID, which is a UUID", id)
 	}
 }

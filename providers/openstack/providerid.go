@@ -3,22 +3,17 @@ package openstack
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 // ProviderName is the name of this provider, and the scheme of its provider IDs.
 const ProviderName = "openstack"
 
-var (
-	// serverID is the ID of a server in lower case.
-	serverID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-
-	errNoServerID = errors.New("it has no ID of a server, which is a UUID")
-)
+var errNoServerID = errors.New("it has no ID of a server, which is a UUID")
 
 // providerIDs formats and parses the provider IDs of Nodes:
 //
@@ -56,7 +51,7 @@ func (p providerIDs) parse(text string) (id string, err error) {
 	if !ok || strings.Contains(id, "/") {
 		return "", fmt.Errorf("provider ID %q is not %s://<region>/<ID>, where the region can be empty", text, ProviderName)
 	}
-	if id = strings.ToLower(id); !serverID.MatchString(id) {
+	if id = strings.ToLower(id); !uuid.IsServerID(id) {
 		return "", fmt.Errorf("provider ID %q: %w", text, errNoServerID)
 	}
 	if region != "" && region != p.region {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 const someID = "b1f8c2a4-6d0e-4e0a-9b7c-0123456789ab"
@@ -118,7 +119,7 @@ func FuzzProviderID(f *testing.F) {
 		if providerid.Classify(ProviderName, id) == providerid.Foreign {
 			t.Fatalf("%q is foreign", id)
 		}
-		if !serverID.MatchString(got) || !strings.HasSuffix(strings.ToLower(id), "/"+got) {
+		if !uuid.IsServerID(got) || !strings.HasSuffix(strings.ToLower(id), "/"+got) {
 			t.Fatalf("%q: got %q", id, got)
 		}
 		for _, regional := range []bool{false, true} {

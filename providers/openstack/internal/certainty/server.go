@@ -1,11 +1,11 @@
 package certainty
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 // The statuses of servers that matter (nova: api/openstack/common.py, _STATE_MAP).
@@ -15,11 +15,6 @@ const (
 	StatusDeleted = "DELETED"
 	StatusBuild   = "BUILD"
 )
-
-var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
-
-// IsUUID reports whether a text can be the ID of a server.
-func IsUUID(id string) bool { return uuidPattern.MatchString(id) }
 
 // Scope is where a server is looked for.
 type Scope struct {
@@ -34,7 +29,7 @@ type Scope struct {
 // of the provider ID, which may be empty.
 func (s Scope) Covers(id, region string) error {
 	switch {
-	case !IsUUID(id):
+	case !uuid.IsServerID(id):
 		return ErrNotUUID
 	case region != "" && region != s.Region:
 		return ErrOtherRegion

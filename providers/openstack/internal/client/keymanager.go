@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 // KeyManagerService calls Barbican.
@@ -32,7 +33,7 @@ func parseReference(ref string) (kind, id string, err error) {
 			kind, id = parts[n-2], parts[n-1]
 		}
 	}
-	if (kind != "secrets" && kind != "containers") || !isID(id) {
+	if (kind != "secrets" && kind != "containers") || !uuid.IsID(id) {
 		return "", "", apierr.Mark(apierr.ErrInvalid, fmt.Errorf("%q does not end with secrets/ID or containers/ID", ref))
 	}
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 // otherResource is counted for paths that are not in the table.
@@ -93,7 +95,7 @@ func patternOf(service Service, path string) string {
 			break
 		}
 	}
-	if len(segments) > 0 && (segments[0] == "lbaas" || service == Compute && isID(segments[0])) {
+	if len(segments) > 0 && (segments[0] == "lbaas" || service == Compute && uuid.IsID(segments[0])) {
 		segments = segments[1:]
 	}
 	if len(segments) == 0 || segments[0] == "" {

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 // Existing is what finds the load balancers of a Service, and deletes them. It is there for
@@ -30,7 +31,7 @@ func ForDelete(svc *v1.Service, cluster string) Existing {
 	existing := Existing{
 		Names: NewNames(cluster, svc), Published: AnnotationLoadBalancerAddress.Value(svc), Recorded: RecordOf(svc), Kept: KeptOf(svc),
 	}
-	if id := AnnotationLoadBalancerID.Value(svc); uuid.MatchString(id) {
+	if id := AnnotationLoadBalancerID.Value(svc); uuid.IsID(id) {
 		existing.LoadBalancerID = id
 	}
 	if keep := annotation.NewReader(svc).TrueFalse(AnnotationKeepFloatingIP); keep != nil {

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 // Requested stands for the load balancer with the name of the Service in a record, as long
@@ -18,7 +19,7 @@ const Requested = "requested"
 // uses first, as [Names.Record] has written them: IDs, or [Requested]. It is empty without a
 // record, and for a copy of a Service: that has another UID.
 func RecordOf(svc *v1.Service) []string {
-	return lists.Filter(recorded(svc), func(field string) bool { return field == Requested || uuid.MatchString(field) })
+	return lists.Filter(recorded(svc), func(field string) bool { return field == Requested || uuid.IsID(field) })
 }
 
 // KeptOf returns the VIP that the Service keeps as its address, as [Names.Record] has written

@@ -2,22 +2,18 @@ package request
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
-
-// uuid matches what can be the ID of a resource. An ID becomes part of the URL of a
-// request: no other text may get there.
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
 
 // id reads an ID. An empty annotation counts as a missing one.
 func (p *parser) id(name annotation.Name) string {
 	id := name.Value(p.svc)
-	if id != "" && !uuid.MatchString(id) {
+	if id != "" && !uuid.IsID(id) {
 		p.strict.Reject(name, "an ID, which is a UUID")
 
 		return ""
