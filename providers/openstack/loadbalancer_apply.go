@@ -68,7 +68,7 @@ func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
 	if o.former != nil {
 		former = o.former.LoadBalancer()
 	}
-	steps, warnings := octavia.RenameFrom(o.parts, r.names, former)
+	steps, warnings := octavia.Rename(o.parts, r.names, former)
 	if len(steps) == 0 {
 		return o, nil
 	}

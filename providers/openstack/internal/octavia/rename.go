@@ -15,9 +15,10 @@ import (
 )
 
 // Rename plans to give a load balancer and its parts the names and tags that they have in
-// this cluster, if they have those of the same Service in a cluster of another name, which
-// the load balancer has, too. What is named after another Service stays, whatever its cluster
-// is; so does what the same Service of a second cluster has in it.
+// this cluster, if they have those of the same Service in a cluster of another name. The former
+// name is that of its load balancer there, or its tag in one that was made for another Service.
+// What is named after another Service stays, whatever its cluster is; so does what the same
+// Service of a second cluster has in it.
 //
 // A load balancer whose tags are written gets that with the UID as well, unless it has one: a
 // second cluster with the same Service could rename it back otherwise.
@@ -25,13 +26,7 @@ import (
 // A pool comes before its health monitor: where it stays PENDING_CREATE, its renaming ends that,
 // and Octavia refuses changes of the monitor before. The load balancer is the last one, so that
 // an interrupted run is completed by the next.
-func Rename(o *Observed, names request.Names) (change.Plan, []service.Warning) {
-	return RenameFrom(o, names, o.LoadBalancer.Name)
-}
-
-// RenameFrom is [Rename] for what has a former name of the Service, which is its tag in a load
-// balancer that was made for another one.
-func RenameFrom(o *Observed, names request.Names, former string) (change.Plan, []service.Warning) {
+func Rename(o *Observed, names request.Names, former string) (change.Plan, []service.Warning) {
 	r := &renamer{names: names.In(former), loadBalancer: o.LoadBalancer.ID}
 	for _, id := range slices.Sorted(maps.Keys(o.Pools)) {
 		p := o.Pools[id]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -215,12 +216,12 @@ func TestRename(t *testing.T) {
 				})
 				if interrupted {
 					f.SetDenied(opUpdateListener)
-					steps, _ := octavia.Rename(f.observe(f.names()), f.names())
+					steps, _ := f.renaming()
 					_, err := f.apply(steps)
 					f.fails("it may not", err, apierr.ErrDenied, "rename listener")
 					f.SetDenied()
 				}
-				steps, warnings := octavia.Rename(f.observe(f.names()), f.names())
+				steps, warnings := f.renaming()
 				f.warned("it is announced", warnings, request.Renamed)
 				want := "rename listener ID: name listener_1_LBN tags LBN\n" +
 					"rename listener ID: name listener_0_LBN tags LBN, mine\n" +
@@ -234,7 +235,7 @@ func TestRename(t *testing.T) {
 				if _, err := f.apply(steps); err != nil {
 					t.Fatal(err)
 				}
-				if steps, warnings := octavia.Rename(f.observe(f.names()), f.names()); len(steps)+len(warnings) > 0 {
+				if steps, warnings := f.renaming(); len(steps)+len(warnings) > 0 {
 					t.Errorf("something is left:\n%s%v", steps, warnings)
 				}
 				f.ensure(web())
@@ -262,7 +263,7 @@ func TestRenameOnce(t *testing.T) {
 			t.Parallel()
 			inBubble(t, openstack.Options{}, func(f *writeFixture) {
 				f.lb = f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: old, Subnet: f.subnet, Tags: c.tags})
-				steps, _ := octavia.Rename(f.observe(f.names()), f.names())
+				steps, _ := f.renaming()
 				if _, err := f.apply(steps); err != nil {
 					t.Fatal(err)
 				}
@@ -289,7 +290,7 @@ func TestNamesake(t *testing.T) {
 				{Name: "listener_0_" + second, Protocol: "TCP", Port: 8080, Tags: []string{second}, Pool: &openstack.LBPoolSpec{Name: "pool_0_" + second}},
 			},
 		})
-		if steps, warnings := octavia.Rename(f.observe(f.names()), f.names()); len(steps)+len(warnings) > 0 {
+		if steps, warnings := f.renaming(); len(steps)+len(warnings) > 0 {
 			t.Errorf("it is renamed:\n%s%v", steps, warnings)
 		}
 		f.ensure(web())
@@ -424,4 +425,11 @@ func TestSharedLists(t *testing.T) {
 		f.fails("what users have set would be lost", err, apierr.ErrUnavailable, "not known")
 		f.sent("nothing is written", opMembers, 0)
 	})
+}
+
+// renaming plans the names of this cluster for what was made in another one.
+func (f *writeFixture) renaming() (change.Plan, []service.Warning) {
+	o := f.observe(f.names())
+
+	return octavia.Rename(o, f.names(), o.LoadBalancer.Name)
 }
