@@ -11,7 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -127,7 +127,7 @@ func TestVersionsUnordered(t *testing.T) {
 	b := balance(t, "")
 	b.SetVersionsUnordered(true)
 	version, err := b.cloud.client.LoadBalancer().Version(t.Context())
-	if want := (client.APIVersion{Major: 2, Minor: 26}); err != nil || version != want {
+	if want := (features.Version{Major: 2, Minor: 26}); err != nil || version != want {
 		t.Errorf("version %v, %v, want %v", version, err, want)
 	}
 }

@@ -15,7 +15,7 @@ const reasonVersionHidden service.Reason = "LoadBalancerVersionUnknown"
 // featuresOf returns what a load balancer can have: that of an existing one is decided by
 // its provider, which need not be the configured one.
 func (r *run) featuresOf(ctx context.Context, info *client.LoadBalancerInfo) (features.Features, error) {
-	found, err := r.Octavia.Version(ctx)
+	version, err := r.Octavia.Version(ctx)
 	if err != nil {
 		return features.Features{}, fmt.Errorf("read the version of the load balancer API: %w", err)
 	}
@@ -24,8 +24,7 @@ func (r *run) featuresOf(ctx context.Context, info *client.LoadBalancerInfo) (fe
 		provider = info.Provider
 	}
 	refused := r.refusals.Of(provider)
-	version := features.Version{Major: found.Major, Minor: found.Minor}
-	if found == (client.APIVersion{}) {
+	if version == (features.Version{}) {
 		r.warn(service.Warn(reasonVersionHidden, "The load balancer API does not return its version document, perhaps because of a gateway: "+
 			"the version is inferred from the load balancer, and an option that the API does not have is left out when it refuses it"))
 		version = inferVersion(info)

@@ -105,9 +105,9 @@ func TestInferVersion(t *testing.T) {
 	}{
 		"none yet":         {"the API refuses what it lacks", nil, features.Newest.String()},
 		"additional VIPs":  {"since 2.26", &client.LoadBalancerInfo{AdditionalVIPs: []client.VIP{}, Zone: client.Optional[string]{Known: true}, LBObject: tags}, features.Newest.String()},
-		"null for a zone":  {"since 2.14", &client.LoadBalancerInfo{Zone: client.Optional[string]{Known: true}, LBObject: tags}, "v2.25"},
-		"an empty list":    {"tags since 2.5", &client.LoadBalancerInfo{LBObject: tags}, "v2.13"},
-		"nothing of these": {"before 2.5", &client.LoadBalancerInfo{}, "v2.4"},
+		"null for a zone":  {"since 2.14", &client.LoadBalancerInfo{Zone: client.Optional[string]{Known: true}, LBObject: tags}, "2.25"},
+		"an empty list":    {"tags since 2.5", &client.LoadBalancerInfo{LBObject: tags}, "2.13"},
+		"nothing of these": {"before 2.5", &client.LoadBalancerInfo{}, "2.4"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // ErrOtherProject means that an object belongs to another project than that of the
@@ -22,11 +23,11 @@ var ErrOtherProject = apierr.Mark(apierr.ErrInvalid, errors.New("belongs to anot
 // wantedCompute is the microversion in use, unless the highest one of the service is
 // lower: from it on, servers of a cell that is down are listed, with status UNKNOWN.
 // https://docs.openstack.org/nova/latest/reference/api-microversion-history.html.
-var wantedCompute = APIVersion{2, 69}
+var wantedCompute = features.Version{Major: 2, Minor: 69}
 
 // actionsVersion is the microversion from which on deleted servers have actions, from the
 // same page.
-var actionsVersion = APIVersion{2, 21}
+var actionsVersion = features.Version{Major: 2, Minor: 21}
 
 // ErrNoActions means that Nova has no actions of deleted servers. It is an ErrInvalid.
 var ErrNoActions = apierr.Mark(apierr.ErrInvalid, fmt.Errorf("nova has no actions of deleted servers, which needs microversion %s", actionsVersion))
@@ -43,15 +44,15 @@ func (s *ComputeService) Available(ctx context.Context) error {
 
 // Microversion returns the microversion in use. It is zero for a service without any, and if
 // a proxy hides the version document.
-func (s *ComputeService) Microversion(ctx context.Context) (APIVersion, error) {
+func (s *ComputeService) Microversion(ctx context.Context) (features.Version, error) {
 	_, v, err := s.versioned(ctx)
 
-	return v.APIVersion, err
+	return v.Version, err
 }
 
 // computeVersion is the microversion in use.
 type computeVersion struct {
-	APIVersion
+	features.Version
 
 	// hidden reports whether the microversions of the service are not known.
 	hidden bool
@@ -82,7 +83,7 @@ func (s *ComputeService) versioned(ctx context.Context) (*gophercloud.ServiceCli
 	}
 	copied.Microversion = highest.String()
 
-	return &copied, computeVersion{APIVersion: highest}, nil
+	return &copied, computeVersion{Version: highest}, nil
 }
 
 // versionBase returns an endpoint up to its version, after which it may have the project,
@@ -109,10 +110,10 @@ func chooseCompute(all []apiVersion) apiVersion {
 	chosen := apiVersion{ID: "v2.1"}
 	for _, v := range all {
 		number, ok := parseVersion(v.ID)
-		if ok && number == (APIVersion{2, 1}) {
+		if ok && number == (features.Version{Major: 2, Minor: 1}) {
 			return v
 		}
-		if ok && number == (APIVersion{2, 0}) {
+		if ok && number == (features.Version{Major: 2, Minor: 0}) {
 			chosen = apiVersion{ID: "v2"}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -396,13 +397,13 @@ func TestMicroversion(t *testing.T) {
 	cases := map[string]struct {
 		reason, highest string
 		style           openstack.CatalogStyle
-		want            client.APIVersion
+		want            features.Version
 	}{
-		"New":         {"a new service", "2.93", openstack.CatalogTypical, client.APIVersion{Major: 2, Minor: 69}},
-		"Old":         {"an older one", "2.53", openstack.CatalogTypical, client.APIVersion{Major: 2, Minor: 53}},
-		"Oldest":      {"without microversions", "2.1", openstack.CatalogTypical, client.APIVersion{Major: 2, Minor: 1}},
-		"Unversioned": {"a URL without a version", "2.93", openstack.CatalogUnversioned, client.APIVersion{Major: 2, Minor: 69}},
-		"Project":     {"a URL with the project", "2.93", openstack.CatalogProject, client.APIVersion{Major: 2, Minor: 69}},
+		"New":         {"a new service", "2.93", openstack.CatalogTypical, features.Version{Major: 2, Minor: 69}},
+		"Old":         {"an older one", "2.53", openstack.CatalogTypical, features.Version{Major: 2, Minor: 53}},
+		"Oldest":      {"without microversions", "2.1", openstack.CatalogTypical, features.Version{Major: 2, Minor: 1}},
+		"Unversioned": {"a URL without a version", "2.93", openstack.CatalogUnversioned, features.Version{Major: 2, Minor: 69}},
+		"Project":     {"a URL with the project", "2.93", openstack.CatalogProject, features.Version{Major: 2, Minor: 69}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -474,11 +475,11 @@ func TestHiddenVersions(t *testing.T) {
 			if len(actions) == 0 || actions[0].Action != client.ActionDelete {
 				t.Errorf("%s: actions of a deleted server: %v", tc.reason, actions)
 			}
-			if v, err := c.Compute().Microversion(ctx); err != nil || v != (client.APIVersion{}) || documents() != 1 {
+			if v, err := c.Compute().Microversion(ctx); err != nil || v != (features.Version{}) || documents() != 1 {
 				t.Errorf("%s: microversion %v, %v after %d documents", tc.reason, v, err, documents())
 			}
 			f.clock.Step(10 * time.Minute)
-			if v, err := c.Compute().Microversion(ctx); err != nil || v != (client.APIVersion{Major: 2, Minor: 69}) || documents() != 2 {
+			if v, err := c.Compute().Microversion(ctx); err != nil || v != (features.Version{Major: 2, Minor: 69}) || documents() != 2 {
 				t.Errorf("%s: microversion %v, %v after %d documents, the document is there again", tc.reason, v, err, documents())
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -212,14 +213,15 @@ func TestCurrentVersion(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason, document string
-		want             client.APIVersion
+		want             features.Version
 	}{
-		"Current": {"the status decides", `{"versions": [{"id": "v2.27", "status": "SUPPORTED"}, {"id": "v2.26", "status": "CURRENT"}]}`, client.APIVersion{Major: 2, Minor: 26}},
-		"Highest": {"numbers, not texts", `{"versions": [{"id": "v2.10", "status": "SUPPORTED"}, {"id": "v2.9", "status": "SUPPORTED"}]}`, client.APIVersion{Major: 2, Minor: 10}},
-		"Last":    {"the order does not matter", `{"versions": [{"id": "v2.5", "status": "CURRENT"}, {"id": "v2.0", "status": "SUPPORTED"}]}`, client.APIVersion{Major: 2, Minor: 5}},
-		"Nested":  {"Keystone's form", `{"versions": {"values": [{"id": "v3.14", "status": "stable"}]}}`, client.APIVersion{Major: 3, Minor: 14}},
-		"One":     {"one version", `{"version": {"id": "v2.1", "status": "CURRENT", "version": "2.93"}}`, client.APIVersion{Major: 2, Minor: 1}},
-		"Plain":   {"one version without anything around it", `{"id": "v1", "status": "CURRENT"}`, client.APIVersion{Major: 1}},
+		"Current": {"the status decides", `{"versions": [{"id": "v2.27", "status": "SUPPORTED"}, {"id": "v2.26", "status": "CURRENT"}]}`, features.Version{Major: 2, Minor: 26}},
+		"Highest": {"numbers, not texts", `{"versions": [{"id": "v2.10", "status": "SUPPORTED"}, {"id": "v2.9", "status": "SUPPORTED"}]}`, features.Version{Major: 2, Minor: 10}},
+		"Last":    {"the order does not matter", `{"versions": [{"id": "v2.5", "status": "CURRENT"}, {"id": "v2.0", "status": "SUPPORTED"}]}`, features.Version{Major: 2, Minor: 5}},
+		"Several": {"one of each major version", `{"versions": [{"id": "v1", "status": "CURRENT"}, {"id": "v2.9", "status": "CURRENT"}]}`, features.Version{Major: 2, Minor: 9}},
+		"Nested":  {"Keystone's form", `{"versions": {"values": [{"id": "v3.14", "status": "stable"}]}}`, features.Version{Major: 3, Minor: 14}},
+		"One":     {"one version", `{"version": {"id": "v2.1", "status": "CURRENT", "version": "2.93"}}`, features.Version{Major: 2, Minor: 1}},
+		"Plain":   {"one version without anything around it", `{"id": "v1", "status": "CURRENT"}`, features.Version{Major: 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

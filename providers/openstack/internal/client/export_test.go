@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // Do sends a request to a service, at a path below its endpoint.
@@ -39,10 +41,10 @@ func OperationOf(service Service, method, path string) string {
 }
 
 // CurrentVersion returns the version that a version document recommends.
-func CurrentVersion(document string) (APIVersion, error) {
+func CurrentVersion(document string) (features.Version, error) {
 	all, err := parseVersions([]byte(document))
 	if err != nil {
-		return APIVersion{}, err
+		return features.Version{}, err
 	}
 	v, _ := currentVersion(all)
 

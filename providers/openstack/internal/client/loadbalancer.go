@@ -7,6 +7,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // LoadBalancerService calls Octavia.
@@ -34,18 +35,18 @@ func (s *LoadBalancerService) opened(ctx context.Context) (*gophercloud.ServiceC
 // Version returns the version of the API. It is read once; a failure is not kept, since
 // an unknown version is not an old one. It is zero if a gateway hides the version document, for
 // ten minutes: what the API has is to be seen from its responses then.
-func (s *LoadBalancerService) Version(ctx context.Context) (APIVersion, error) {
+func (s *LoadBalancerService) Version(ctx context.Context) (features.Version, error) {
 	client, err := s.open(ctx)
 	if err != nil {
-		return APIVersion{}, err
+		return features.Version{}, err
 	}
 	all, err := s.document(ctx, client, client.Endpoint)
 	if err != nil || len(all) == 0 {
-		return APIVersion{}, err
+		return features.Version{}, err
 	}
 	if v, ok := currentVersion(all); ok {
 		return v, nil
 	}
 
-	return APIVersion{}, apierr.Mark(apierr.ErrUnavailable, errors.New("load-balancer: version document has no version"))
+	return features.Version{}, apierr.Mark(apierr.ErrUnavailable, errors.New("load-balancer: version document has no version"))
 }

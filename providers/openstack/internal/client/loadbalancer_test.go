@@ -14,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -261,13 +262,13 @@ func TestHiddenVersionOfOctavia(t *testing.T) {
 			f.Interceptor().Inject("octavia.ListVersions", simserver.Nth(1), fault)
 			lbs, ctx := f.open(t, nil).LoadBalancer(), bounded(t)
 			for range 2 {
-				if v, err := lbs.Version(ctx); err != nil || v != (client.APIVersion{}) {
+				if v, err := lbs.Version(ctx); err != nil || v != (features.Version{}) {
 					t.Errorf("version %v, %v, want none", v, err)
 				}
 			}
 			f.count(t, "octavia.ListVersions", 1)
 			f.clock.Step(10 * time.Minute)
-			if v, err := lbs.Version(ctx); err != nil || v != (client.APIVersion{Major: 2, Minor: 26}) {
+			if v, err := lbs.Version(ctx); err != nil || v != (features.Version{Major: 2, Minor: 26}) {
 				t.Errorf("version %v, %v, and the document is there again", v, err)
 			}
 		})

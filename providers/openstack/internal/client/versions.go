@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // apiVersion is an entry of a version document:
@@ -118,32 +119,18 @@ func isHidden(err error) bool {
 		e.Status != http.StatusUnauthorized && e.Status != http.StatusRequestTimeout && !errors.Is(err, apierr.ErrThrottled)
 }
 
-// APIVersion is a version of an API, such as 2.26.
-type APIVersion struct{ Major, Minor int }
-
-// String returns the version as the API writes it.
-func (v APIVersion) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
-
-// Compare returns a negative number if v is before w, zero if they are the same.
-func (v APIVersion) Compare(w APIVersion) int {
-	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
-}
-
-// AtLeast reports whether v is w or later.
-func (v APIVersion) AtLeast(w APIVersion) bool { return v.Compare(w) >= 0 }
-
 var versionNumber = regexp.MustCompile(`^v?([0-9]+)(?:\.([0-9]+))?$`)
 
 // parseVersion reads a version, with the letter v or without.
-func parseVersion(text string) (APIVersion, bool) {
+func parseVersion(text string) (features.Version, bool) {
 	groups := versionNumber.FindStringSubmatch(strings.TrimSpace(text))
 	if groups == nil {
-		return APIVersion{}, false
+		return features.Version{}, false
 	}
 	major, err1 := strconv.Atoi(groups[1])
 	minor, err2 := strconv.Atoi(cmp.Or(groups[2], "0"))
 
-	return APIVersion{major, minor}, err1 == nil && err2 == nil
+	return features.Version{Major: major, Minor: minor}, err1 == nil && err2 == nil
 }
 
 // isCurrent reports whether a version is the one that a service recommends.
@@ -151,20 +138,17 @@ func (v apiVersion) isCurrent() bool {
 	return slices.Contains([]string{"CURRENT", "STABLE"}, strings.ToUpper(v.Status))
 }
 
-// currentVersion returns the version with status CURRENT, else the highest by number.
-func currentVersion(all []apiVersion) (APIVersion, bool) {
-	var best APIVersion
-	found := false
+// currentVersion returns the highest version with status CURRENT, else the highest of all.
+func currentVersion(all []apiVersion) (features.Version, bool) {
+	var best features.Version
+	found, foundCurrent := false, false
 	for _, v := range all {
 		number, ok := parseVersion(v.ID)
-		if !ok {
+		if !ok || foundCurrent && !v.isCurrent() {
 			continue
 		}
-		if v.isCurrent() {
-			return number, true
-		}
-		if !found || number.Compare(best) > 0 {
-			best, found = number, true
+		if !found || v.isCurrent() && !foundCurrent || number.Compare(best) > 0 {
+			best, found, foundCurrent = number, true, v.isCurrent()
 		}
 	}
 

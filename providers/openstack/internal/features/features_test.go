@@ -1,6 +1,7 @@
 package features_test
 
 import (
+	"fmt"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,42 +10,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
-func version(t *testing.T, text string) features.Version {
+func version(t *testing.T, text string) (v features.Version) {
 	t.Helper()
-	v, err := features.ParseVersion(text)
-	if err != nil {
+	if _, err := fmt.Sscanf(text, "v%d.%d", &v.Major, &v.Minor); err != nil {
 		t.Fatal(err)
 	}
 
 	return v
-}
-
-func TestCurrent(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason  string
-		entries []features.Entry
-		want    string // "" is an error
-	}{
-		"none":                {"nothing is known", nil, ""},
-		"unreadable":          {"nothing is known", []features.Entry{{ID: "latest", Status: "CURRENT"}, {ID: "", Status: "CURRENT"}}, ""},
-		"one":                 {"without a status", []features.Entry{{ID: "v2.0"}}, "v2.0"},
-		"current":             {"wherever it is", []features.Entry{{"v2.0", "SUPPORTED"}, {"v2.26", "CURRENT"}, {"v2.1", "SUPPORTED"}}, "v2.26"},
-		"current is not last": {"a later one is not in use", []features.Entry{{"v2.13", "CURRENT"}, {"v2.14", "EXPERIMENTAL"}}, "v2.13"},
-		"by number":           {"10 is more than 9", []features.Entry{{"v2.10", "SUPPORTED"}, {"v2.9", "SUPPORTED"}}, "v2.10"},
-		"several current":     {"one of each major version", []features.Entry{{"v1", "CURRENT"}, {"v2.9", "CURRENT"}}, "v2.9"},
-		"some unreadable":     {"do not count", []features.Entry{{"v2.x", "CURRENT"}, {"v2.5", "SUPPORTED"}}, "v2.5"},
-		"no letter":           {"is a version too", []features.Entry{{"2.5", "current"}}, "v2.5"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := features.Current(tc.entries)
-			if (err != nil) != (tc.want == "") || err == nil && got.String() != tc.want {
-				t.Errorf("%s: got %v, %v, want %q", tc.reason, got, err, tc.want)
-			}
-		})
-	}
 }
 
 // OS-LB-13: what each version of the API and each provider has.
@@ -220,21 +192,6 @@ func TestLaterVersions(t *testing.T) {
 		provider, option := rapid.SampledFrom([]string{"", "amphora", "ovn"}).Draw(t, "provider"), rapid.SampledFrom(options).Draw(t, "option")
 		if b.AtLeast(a) && features.For(a, provider).Has(option) && !features.For(b, provider).Has(option) {
 			t.Fatalf("%v lacks %s, which %v has", b, option, a)
-		}
-	})
-}
-
-func FuzzVersion(f *testing.F) {
-	for _, text := range []string{"v2", "v2.26", "2.0", "v", "v2.", "v-1.0", "v2.99999999999", "v2.1.3"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		v, err := features.ParseVersion(text)
-		if err != nil {
-			return
-		}
-		if again, err := features.ParseVersion(v.String()); err != nil || again != v || v.Major < 0 || v.Minor < 0 {
-			t.Errorf("%q is %v, and again %v, %v", text, v, again, err)
 		}
 	})
 }
