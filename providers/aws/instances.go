@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -139,17 +138,8 @@ func (s *source) Accepts(providerID string) error {
 
 // Lookup implements instance.Source with the inventory, which batches
 // concurrent queries.
-func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	results := make([]instance.Result, len(refs))
-	var all sync.WaitGroup
-	for i, ref := range refs {
-		all.Go(func() {
-			results[i] = s.find(ctx, ref, lookups{s.inventory.Find, s.inventory.FindByName, s.fargate.find})
-		})
-	}
-	all.Wait()
-
-	return results
+func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.find(ctx, ref, lookups{s.inventory.Find, s.inventory.FindByName, s.fargate.find})
 }
 
 // Confirm implements instance.Source by queries to EC2.

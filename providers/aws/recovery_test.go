@@ -275,7 +275,7 @@ func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref)
 	lookup := func(name string) {
 		ctx, cancel := context.WithTimeout(ctx, inventory.DefaultTimeout)
 		defer cancel()
-		_, err := s.Lookup(ctx, []instance.Ref{refs[name]})[0].Get()
+		_, err := s.Lookup(ctx, refs[name]).Get()
 		mu.Lock()
 		defer mu.Unlock()
 		if _, before := waited[name]; err != nil || before {

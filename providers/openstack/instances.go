@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -124,22 +123,11 @@ func (s *source) wanted(ref instance.Ref) inventory.Wanted {
 }
 
 // Lookup implements instance.Source with the inventory, whose lists many Nodes share.
-func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	return s.lookup(ctx, refs, s.few)
+func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.find(ctx, ref, s.few(ref.NodeName))
 }
 
-// lookup looks up servers, each alone if few reports that for the name of its Node.
-func (s *source) lookup(ctx context.Context, refs []instance.Ref, few func(name string) bool) []instance.Result {
-	results := make([]instance.Result, len(refs))
-	var all sync.WaitGroup
-	for i, ref := range refs {
-		all.Go(func() { results[i] = s.find(ctx, ref, few(ref.NodeName)) })
-	}
-	all.Wait()
-
-	return results
-}
-
+// find looks up a server, alone or in the lists.
 func (s *source) find(ctx context.Context, ref instance.Ref, alone bool) instance.Result {
 	byName, byID := s.inventory.FindByName, s.inventory.Find
 	if alone {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -52,23 +53,27 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
 	defer servers.Close()
 	noIndex := func() *nodeindex.Index { return nil }
-	proof.Nodes, err = instance.Locate(ctx, ProviderName, fewFirst{newSource(cfg, servers, noIndex)}, candidate.Nodes)
+	proof.Nodes, err = instance.Locate(ctx, ProviderName, &fewFirst{source: newSource(cfg, servers, noIndex)}, candidate.Nodes)
 
 	return proof, err
 }
 
-// fewFirst is the source of a proof, which has no index of all Nodes: it reads the servers of few Nodes
-// alone, as those that [instance.Locate] looks up first.
-type fewFirst struct{ *source }
+// fewFirst is the source of a proof, which has no index of all Nodes: it reads the servers of the first few
+// Nodes alone, among them those that [instance.Locate] looks up before all others.
+type fewFirst struct {
+	*source
+
+	lookups atomic.Int64
+}
 
 // Lookup implements instance.Source.
-func (s fewFirst) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	return s.lookup(ctx, refs, func(string) bool { return len(refs) <= fewNodes })
+func (s *fewFirst) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.find(ctx, ref, s.lookups.Add(1) <= fewNodes)
 }
 
 // Confirm implements instance.Source. That the servers of all other Nodes are missing as well, which keeps
 // a Node, is what a proof is looking for.
-func (s fewFirst) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *fewFirst) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	return s.find(ctx, ref, true)
 }
 

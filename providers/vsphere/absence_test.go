@@ -39,7 +39,7 @@ func nodeOf(vm *sim.VM) *v1.Node {
 func (b fixture) awaitMissing(node *v1.Node) {
 	b.t.Helper()
 	b.eventually("the VM is missing", func() error {
-		result := b.source.Lookup(b.t.Context(), []instance.Ref{{ProviderID: node.Spec.ProviderID, NodeName: node.Name}})[0]
+		result := b.source.Lookup(b.t.Context(), instance.Ref{ProviderID: node.Spec.ProviderID, NodeName: node.Name})
 		if !result.IsAbsent() {
 			return fmt.Errorf("Lookup: %v", result)
 		}

@@ -172,7 +172,7 @@ func (b fixture) awaitKnown(vm *sim.VM) {
 
 		return nil
 	})
-	b.source.Lookup(b.t.Context(), []instance.Ref{{ProviderID: id(vm), NodeName: "node-1"}})
+	b.source.Lookup(b.t.Context(), instance.Ref{ProviderID: id(vm), NodeName: "node-1"})
 }
 
 // wantResult waits for the results for a Node.

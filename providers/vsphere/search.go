@@ -22,16 +22,7 @@ const firstSyncGrace = 5 * time.Second
 
 // Lookup implements instance.Source from the change feeds. It makes no call, but where several VMs
 // or Nodes have one UUID: those VMs are told apart by their addresses, which are read.
-func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	results := make([]instance.Result, len(refs))
-	for i, ref := range refs {
-		results[i] = s.find(ctx, ref)
-	}
-
-	return results
-}
-
-func (s *source) find(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 	vcenters, err := s.current()
 	if err != nil {
 		return instance.Failed(err)

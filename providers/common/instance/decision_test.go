@@ -28,7 +28,7 @@ func mustEqual[T any](t *testing.T, what string, want, got T) {
 type (
 	resultCase struct {
 		name    string
-		results []instance.Result
+		result  instance.Result
 		missing bool // absent, or terminated
 		living  bool // found, in another state
 	}
@@ -53,23 +53,18 @@ type (
 
 var (
 	results = []resultCase{
-		{name: "running", results: one(found(instance.Running)), living: true},
-		{name: "stopped", results: one(found(instance.Stopped)), living: true},
-		{name: "unknown", results: one(found(instance.Unknown)), living: true},
-		{name: "terminated", results: one(found(instance.Terminated)), missing: true},
-		{name: "absent", results: one(instance.Absent()), missing: true},
-		{name: "failed", results: one(instance.Failed(errCloud))},
-		{name: "failed as not found", results: one(instance.Failed(apierr.Mark(apierr.ErrNotFound, errCloud)))},
-		{name: "failed with the error of absent", results: one(instance.Failed(errOf(instance.Absent())))},
-		{name: "failed without error", results: one(instance.Failed(nil))},
-		{name: "found nothing", results: one(instance.Found(nil))},
-		{name: "zero", results: one(instance.Result{})},
+		{name: "running", result: found(instance.Running), living: true},
+		{name: "stopped", result: found(instance.Stopped), living: true},
+		{name: "unknown", result: found(instance.Unknown), living: true},
+		{name: "terminated", result: found(instance.Terminated), missing: true},
+		{name: "absent", result: instance.Absent(), missing: true},
+		{name: "failed", result: instance.Failed(errCloud)},
+		{name: "failed as not found", result: instance.Failed(apierr.Mark(apierr.ErrNotFound, errCloud))},
+		{name: "failed with the error of absent", result: instance.Failed(errOf(instance.Absent()))},
+		{name: "failed without error", result: instance.Failed(nil)},
+		{name: "found nothing", result: instance.Found(nil)},
+		{name: "zero", result: instance.Result{}},
 	}
-	// lookups are also the ways in which a list of results can be wrong.
-	lookups = append([]resultCase{
-		{name: "no result"},
-		{name: "two results", results: []instance.Result{instance.Absent(), instance.Absent()}},
-	}, results...)
 	nodes = []nodeCase{
 		{name: "no ID", id: "", ours: true},
 		{name: "own ID", id: ownID, ours: true, hasID: true},
@@ -96,8 +91,6 @@ var (
 	}
 )
 
-func one(r instance.Result) []instance.Result { return []instance.Result{r} }
-
 func errOf(r instance.Result) error {
 	_, err := r.Get()
 
@@ -120,7 +113,7 @@ var someAges = []ageCase{ages[0], ages[3]}
 // each walks all combinations with these ages.
 func each(ages []ageCase, visit func(combination)) {
 	bools := []bool{false, true}
-	for _, lookup := range lookups {
+	for _, lookup := range results {
 		for _, confirm := range results {
 			for _, node := range nodes {
 				for _, age := range ages {
@@ -176,8 +169,8 @@ func (c combination) build(t *testing.T) (*instance.V2, *source, *v1.Node) {
 		}
 	}
 	clk.SetTime(epoch)
-	s.setResults(instance.Result{}, c.confirm.results[0])
-	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return c.lookup.results }
+	s.setResults(instance.Result{}, c.confirm.result)
+	s.lookup = func(context.Context, instance.Ref) instance.Result { return c.lookup.result }
 	for _, n := range []interface{ Store(int64) }{&s.lookups, &s.confirms, &s.describes} {
 		n.Store(0)
 	}

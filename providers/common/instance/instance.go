@@ -130,13 +130,13 @@ type Source interface {
 	// valid is for the provider to decide. It makes no cloud call.
 	Accepts(providerID string) error
 
-	// Lookup returns a result for every Ref, in order, from shared data: a
-	// snapshot, a cache, a batched call. An absent result may be out of date:
-	// it is confirmed before anything is concluded from it. A failure of one
-	// location makes only those Refs an error that might have been there. A
-	// Ref's ProviderID is empty or accepted. Lookups at about the same time
-	// should share calls: each waiting Node makes one of its own.
-	Lookup(ctx context.Context, refs []Ref) []Result
+	// Lookup looks up one Ref in shared data: a snapshot, a cache, a batched
+	// call. An absent result may be out of date: it is confirmed before anything
+	// is concluded from it. A failure of a location is an error only for a Ref
+	// that might have been there. The Ref's ProviderID is empty or accepted.
+	// Lookups at about the same time should share calls: each waiting Node makes
+	// one of its own.
+	Lookup(ctx context.Context, ref Ref) Result
 
 	// Confirm looks up one Ref in the cloud itself, past every cache and
 	// batch. Absent means that every location where the instance could be has

@@ -11,7 +11,6 @@ import (
 	nodeutil "k8s.io/component-helpers/node/util"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
 
@@ -97,13 +96,14 @@ func candidatesOf(provider string, source Source, nodes []*v1.Node) []candidate 
 
 // lookupCandidates looks up a few Nodes, and then all others.
 func lookupCandidates(ctx context.Context, source Source, candidates []candidate) []Result {
-	refs := lists.Map(candidates, func(c candidate) Ref { return c.ref })
-	first := min(len(refs), locatedFirst)
-	var results []Result
-	for _, part := range [][]Ref{refs[:first], refs[first:]} {
-		if len(part) > 0 {
-			results = slices.Concat(results, source.Lookup(ctx, part))
+	results := make([]Result, len(candidates))
+	first := min(len(candidates), locatedFirst)
+	for _, part := range [][2]int{{0, first}, {first, len(candidates)}} {
+		var all sync.WaitGroup
+		for i := part[0]; i < part[1]; i++ {
+			all.Go(func() { results[i] = source.Lookup(ctx, candidates[i].ref) })
 		}
+		all.Wait()
 	}
 
 	return results

@@ -13,7 +13,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // FW-CONFIG-14: what a lookup of all Nodes proves.
@@ -91,9 +90,7 @@ func TestLocate(t *testing.T) {
 
 				return instance.Absent()
 			}
-			s.lookup = func(_ context.Context, refs []instance.Ref) []instance.Result {
-				return lists.Map(refs, func(ref instance.Ref) instance.Result { return result(tc.results, ref) })
-			}
+			s.lookup = func(_ context.Context, ref instance.Ref) instance.Result { return result(tc.results, ref) }
 			s.confirm = func(_ context.Context, ref instance.Ref) instance.Result { return result(tc.confirm, ref) }
 			got, err := instance.Locate(t.Context(), provider, s, tc.nodes)
 			if diff := cmp.Diff(tc.err, err, cmpopts.EquateErrors()); diff != "" {
@@ -117,19 +114,15 @@ func TestLocateManyNodes(t *testing.T) {
 		nodes = append(nodes, kubetest.Node(fmt.Sprintf("n%d", i), kubetest.ProviderID(fmt.Sprintf("sim://n%d", i))))
 	}
 	s := newSource(instance.Absent(), instance.Absent())
-	s.lookup = func(_ context.Context, refs []instance.Ref) []instance.Result {
-		results := make([]instance.Result, len(refs))
-		for i := range refs {
-			results[i] = instance.Failed(errCloud)
-			if len(refs) <= 16 {
-				results[i] = found(instance.Running)
-			}
+	s.lookup = func(context.Context, instance.Ref) instance.Result {
+		if s.lookups.Load() > 16 {
+			return instance.Failed(errCloud)
 		}
 
-		return results
+		return found(instance.Running)
 	}
 	got, err := instance.Locate(t.Context(), provider, s, nodes)
-	if err != nil || len(got.Found) != 16 || len(got.Unknown) != 24 || s.lookups.Load() != 2 {
+	if err != nil || len(got.Found) != 16 || len(got.Unknown) != 24 || s.lookups.Load() != 40 {
 		t.Errorf("%d found, %d unknown by %d lookups, %v", len(got.Found), len(got.Unknown), s.lookups.Load(), err)
 	}
 }

@@ -106,7 +106,7 @@ func TestFailedProvesNothing(t *testing.T) {
 	if _, err := v2.InstanceExists(discardLogs(t), newNode(ownID)); !errors.Is(err, errCloud) {
 		t.Error(err)
 	}
-	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return one(instance.Absent()) }
+	s.lookup = func(context.Context, instance.Ref) instance.Result { return instance.Absent() }
 	for _, missing := range []instance.Result{instance.Absent(), instance.Gone()} {
 		s.confirm = func(context.Context, instance.Ref) instance.Result { return missing }
 		if exists, err := v2.InstanceExists(discardLogs(t), newNode("sim://"+missing.String())); !exists || err != nil {

@@ -18,12 +18,12 @@ func TestSlowCloud(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource(found(instance.Running), found(instance.Running))
-		s.lookup = func(ctx context.Context, _ []instance.Ref) []instance.Result {
+		s.lookup = func(ctx context.Context, _ instance.Ref) instance.Result {
 			select {
 			case <-time.After(25 * time.Second):
-				return []instance.Result{found(instance.Running)}
+				return found(instance.Running)
 			case <-ctx.Done():
-				return []instance.Result{instance.Failed(ctx.Err())}
+				return instance.Failed(ctx.Err())
 			}
 		}
 		v2 := instance.New(s, instance.Options{Provider: provider})

@@ -27,10 +27,10 @@ func TestOneSlowLookup(t *testing.T) {
 				var takes atomic.Int64
 				takes.Store(int64(6 * time.Second))
 				s := newSource(found(instance.Running), found(instance.Running))
-				s.lookup = func(context.Context, []instance.Ref) []instance.Result {
+				s.lookup = func(context.Context, instance.Ref) instance.Result {
 					time.Sleep(time.Duration(takes.Load()))
 
-					return []instance.Result{found(instance.Running)}
+					return found(instance.Running)
 				}
 				v2 := instance.New(s, instance.Options{Provider: provider})
 				v2.SetRequeue(func(string) {})

@@ -47,7 +47,7 @@ func found(state instance.State) instance.Result {
 
 // source returns what a test sets, and counts calls.
 type source struct {
-	lookup   func(context.Context, []instance.Ref) []instance.Result
+	lookup   func(context.Context, instance.Ref) instance.Result
 	confirm  func(context.Context, instance.Ref) instance.Result
 	metadata func(context.Context, *v1.Node, instance.Instance) (*cloudprovider.InstanceMetadata, error)
 
@@ -68,7 +68,7 @@ func newSource(lookup, confirm instance.Result) *source {
 }
 
 func (s *source) setResults(lookup, confirm instance.Result) {
-	s.lookup = func(context.Context, []instance.Ref) []instance.Result { return []instance.Result{lookup} }
+	s.lookup = func(context.Context, instance.Ref) instance.Result { return lookup }
 	s.confirm = func(context.Context, instance.Ref) instance.Result { return confirm }
 }
 
@@ -88,10 +88,10 @@ func (s *source) Accepts(id string) error {
 	return errID
 }
 
-func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 	s.lookups.Add(1)
 
-	return s.lookup(ctx, refs)
+	return s.lookup(ctx, ref)
 }
 
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
@@ -137,8 +137,8 @@ func prove(t *testing.T, v2 *instance.V2, s *source) {
 	t.Helper()
 	lookup := s.lookup
 	defer func() { s.lookup = lookup }()
-	s.lookup = func(context.Context, []instance.Ref) []instance.Result {
-		return []instance.Result{instance.Found(machine{id: "sim://other", state: instance.Running})}
+	s.lookup = func(context.Context, instance.Ref) instance.Result {
+		return instance.Found(machine{id: "sim://other", state: instance.Running})
 	}
 	if exists, err := v2.InstanceExists(t.Context(), newNode("sim://other")); !exists || err != nil {
 		t.Fatalf("another instance exists %t, %v", exists, err)

@@ -197,12 +197,7 @@ func (v *V2) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovide
 
 // lookup queries the Source's shared data for one Ref.
 func (v *V2) lookup(ctx context.Context, ref Ref) Result {
-	results := v.source.Lookup(ctx, []Ref{ref})
-	if len(results) != 1 {
-		return Failed(fmt.Errorf("the provider returned %d results for one reference", len(results)))
-	}
-
-	return v.found.note(results[0])
+	return v.found.note(v.source.Lookup(ctx, ref))
 }
 
 // confirm looks up one Ref in the cloud itself, or returns the result of

@@ -28,10 +28,10 @@ func TestRef(t *testing.T) {
 
 	var asked []instance.Ref
 	s := newSource(instance.Absent(), found(instance.Running))
-	s.lookup = func(_ context.Context, refs []instance.Ref) []instance.Result {
-		asked = append(asked, refs...)
+	s.lookup = func(_ context.Context, ref instance.Ref) instance.Result {
+		asked = append(asked, ref)
 
-		return one(instance.Absent())
+		return instance.Absent()
 	}
 	s.confirm = func(_ context.Context, ref instance.Ref) instance.Result {
 		asked = append(asked, ref)
@@ -57,8 +57,8 @@ func blockingSource(stage string) *source {
 	s := newSource(instance.Absent(), instance.Absent())
 	switch stage {
 	case "lookup":
-		s.lookup = func(ctx context.Context, _ []instance.Ref) []instance.Result {
-			return one(instance.Failed(hang(ctx)))
+		s.lookup = func(ctx context.Context, _ instance.Ref) instance.Result {
+			return instance.Failed(hang(ctx))
 		}
 	case "confirm":
 		s.confirm = func(ctx context.Context, _ instance.Ref) instance.Result {

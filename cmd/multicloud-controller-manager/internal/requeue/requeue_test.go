@@ -132,24 +132,16 @@ func (s *source) list(ctx context.Context, endpoint string, ids []string) (map[s
 
 func (s *source) Accepts(string) error { return nil }
 
-func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	results := make([]instance.Result, len(refs))
-	var all sync.WaitGroup
-	for i, ref := range refs {
-		all.Go(func() {
-			found, err := s.batch(endpointOf(ref.ProviderID)).Get(ctx, ref.ProviderID)
-			results[i] = instance.Found(found)
-			if err != nil {
-				results[i] = instance.Failed(fmt.Errorf("look %s up: %w", ref, err))
-			}
-			if s.missing {
-				results[i] = instance.Absent()
-			}
-		})
+func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+	found, err := s.batch(endpointOf(ref.ProviderID)).Get(ctx, ref.ProviderID)
+	switch {
+	case s.missing:
+		return instance.Absent()
+	case err != nil:
+		return instance.Failed(fmt.Errorf("look %s up: %w", ref, err))
+	default:
+		return instance.Found(found)
 	}
-	all.Wait()
-
-	return results
 }
 
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {

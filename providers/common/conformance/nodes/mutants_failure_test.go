@@ -162,8 +162,8 @@ func costMutants() map[string]mutant {
 // singleSource looks up every node by itself.
 type singleSource struct{ *source }
 
-func (s *singleSource) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	return []instance.Result{s.Confirm(ctx, refs[0])}
+func (s *singleSource) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.Confirm(ctx, ref)
 }
 
 // mixed returns to a caller that comes while another is served the other's result.

@@ -133,19 +133,19 @@ func listsOnce() build {
 	return build{source: func(s *source) instance.Source { return &listOnce{source: s} }}
 }
 
-func (l *listOnce) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
+func (l *listOnce) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 	l.once.Do(func() { l.machines, _ = l.list.Get(ctx) })
 	for _, m := range l.machines {
-		if l.match(m, refs[0]) {
-			return []instance.Result{instance.Found(m)}
+		if l.match(m, ref) {
+			return instance.Found(m)
 		}
 	}
 
-	return []instance.Result{instance.Absent()}
+	return instance.Absent()
 }
 
 func (l *listOnce) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	return l.Lookup(ctx, []instance.Ref{ref})[0]
+	return l.Lookup(ctx, ref)
 }
 
 // shared returns the same metadata to all callers.

@@ -40,7 +40,7 @@ func confirmationMutants() map[string]mutant {
 
 	return map[string]mutant{
 		"confirms from the list": {confirming(func(ctx context.Context, correct *source, ref instance.Ref) instance.Result {
-			return correct.Lookup(ctx, []instance.Ref{ref})[0]
+			return correct.Lookup(ctx, ref)
 		}), "gone", []string{later, own}},
 		"confirms from a list read for a miss": {
 			build{source: func(s *source) instance.Source { return &relisting{source: s} }}, "without a call of its own", []string{own},
@@ -78,8 +78,8 @@ type relisting struct {
 	machines []*sim.Machine
 }
 
-func (r *relisting) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	return []instance.Result{r.Confirm(ctx, refs[0])}
+func (r *relisting) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+	return r.Confirm(ctx, ref)
 }
 
 func (r *relisting) Confirm(ctx context.Context, ref instance.Ref) instance.Result {

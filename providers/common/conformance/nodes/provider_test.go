@@ -188,25 +188,19 @@ func only(found []*sim.Machine) instance.Result {
 	return instance.Failed(instance.WithReason(instance.ReasonAmbiguousInstance, errors.New("several machines match")))
 }
 
-func (s *source) Lookup(ctx context.Context, refs []instance.Ref) []instance.Result {
-	results := make([]instance.Result, len(refs))
+func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 	machines, err := s.list.Get(ctx)
-	for i, ref := range refs {
-		if err := cmp.Or(s.place(ref.ProviderID), err); err != nil {
-			results[i] = instance.Failed(err)
-
-			continue
+	if err := cmp.Or(s.place(ref.ProviderID), err); err != nil {
+		return instance.Failed(err)
+	}
+	var found []*sim.Machine
+	for _, m := range machines {
+		if s.match(m, ref) {
+			found = append(found, m)
 		}
-		var found []*sim.Machine
-		for _, m := range machines {
-			if s.match(m, ref) {
-				found = append(found, m)
-			}
-		}
-		results[i] = s.pick(found)
 	}
 
-	return results
+	return s.pick(found)
 }
 
 func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
