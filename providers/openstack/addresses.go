@@ -10,17 +10,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 )
 
-const (
-	// portActive is the status of a port that passes traffic (neutron-lib:
-	// constants.py PORT_STATUS_ACTIVE).
-	portActive = "ACTIVE"
-	// typeFloating is OS-EXT-IPS:type of a floating IP in the addresses of a server.
-	typeFloating = "floating"
-	// hostnameKey is the metadata of a server that is the hostname of its Node.
-	hostnameKey = "hostname"
-)
+// portActive is the status of a port that passes traffic (neutron-lib:
+// constants.py PORT_STATUS_ACTIVE).
+const portActive = "ACTIVE"
 
 // addressRules define which addresses of a server become addresses of its Node.
 type addressRules struct {
@@ -42,39 +37,6 @@ func (c *Config) addressRules() addressRules {
 	}
 }
 
-// serverNetwork is what is known about the network of a server.
-type serverNetwork struct {
-	AccessIPv4, AccessIPv6 string
-	// Metadata are the user's own of the server.
-	Metadata map[string]string
-	// Addresses are those that Nova reports, by the name of the network, in its order.
-	Addresses map[string][]serverAddress
-	// Ports are the ports of the server, in the order of Neutron.
-	Ports []serverPort
-}
-
-// serverAddress is an address that Nova reports.
-type serverAddress struct {
-	Addr string
-	// Type is OS-EXT-IPS:type: fixed or floating.
-	Type string
-}
-
-// serverPort is a port of a server.
-type serverPort struct {
-	Status   string
-	FixedIPs []string
-	// Subports are those of the trunk whose parent the port is, in its order.
-	Subports []subport
-}
-
-// subport is a port of a trunk: a network that the server is in by a VLAN.
-type subport struct {
-	// Network is the name of the network.
-	Network  string
-	FixedIPs []string
-}
-
 // addresses returns the addresses of a Node, each type and address once. The order is
 // part of the result: the first internal address is the one that load balancers and
 // routes use.
@@ -89,9 +51,9 @@ type subport struct {
 //     on another network                         not an address of the Node
 //
 // If there is an order, addresses in the first block of it come first.
-func (r addressRules) addresses(s serverNetwork) []v1.NodeAddress {
+func (r addressRules) addresses(server *inventory.Server, ports []inventory.Port) []v1.NodeAddress {
 	list := &addressList{ipv6Disabled: r.ipv6Disabled}
-	for _, port := range s.Ports {
+	for _, port := range ports {
 		if port.Status != portActive {
 			continue
 		}
@@ -99,10 +61,10 @@ func (r addressRules) addresses(s serverNetwork) []v1.NodeAddress {
 			list.add(v1.NodeInternalIP, ip)
 		}
 	}
-	list.add(v1.NodeExternalIP, s.AccessIPv4)
-	list.add(v1.NodeExternalIP, s.AccessIPv6)
-	list.addHostname(s.Metadata[hostnameKey])
-	networks := withSubports(s)
+	list.add(v1.NodeExternalIP, server.AccessIPv4)
+	list.add(v1.NodeExternalIP, server.AccessIPv6)
+	list.addHostname(server.Hostname)
+	networks := withSubports(server, ports)
 	for _, network := range slices.Sorted(maps.Keys(networks)) {
 		for _, a := range networks[network] {
 			r.addNetwork(list, network, a)
@@ -114,31 +76,31 @@ func (r addressRules) addresses(s serverNetwork) []v1.NodeAddress {
 }
 
 // addNetwork adds or removes an address on a network.
-func (r addressRules) addNetwork(list *addressList, network string, a serverAddress) {
+func (r addressRules) addNetwork(list *addressList, network string, a inventory.Address) {
 	switch {
-	case a.Type == typeFloating:
-		list.add(v1.NodeExternalIP, a.Addr)
+	case a.IsFloating():
+		list.add(v1.NodeExternalIP, a.IP)
 	case slices.Contains(r.public, network):
-		list.remove(a.Addr)
-		list.add(v1.NodeExternalIP, a.Addr)
+		list.remove(a.IP)
+		list.add(v1.NodeExternalIP, a.IP)
 	case len(r.internal) == 0 || slices.Contains(r.internal, network):
-		list.add(v1.NodeInternalIP, a.Addr)
+		list.add(v1.NodeInternalIP, a.IP)
 	default:
-		list.remove(a.Addr)
+		list.remove(a.IP)
 	}
 }
 
 // withSubports returns the addresses that Nova reports and those of subports, which it
 // does not report.
-func withSubports(s serverNetwork) map[string][]serverAddress {
-	networks := make(map[string][]serverAddress, len(s.Addresses))
-	for network, addresses := range s.Addresses {
+func withSubports(server *inventory.Server, ports []inventory.Port) map[string][]inventory.Address {
+	networks := make(map[string][]inventory.Address, len(server.Addresses))
+	for network, addresses := range server.Addresses {
 		networks[network] = slices.Clone(addresses)
 	}
-	for _, port := range s.Ports {
+	for _, port := range ports {
 		for _, sub := range port.Subports {
 			for _, ip := range sub.FixedIPs {
-				networks[sub.Network] = append(networks[sub.Network], serverAddress{Addr: ip})
+				networks[sub.Network] = append(networks[sub.Network], inventory.Address{IP: ip})
 			}
 		}
 	}

@@ -242,35 +242,11 @@ func (s *source) addresses(ctx context.Context, server *inventory.Server) ([]v1.
 	if err != nil {
 		return nil, err
 	}
-	list := s.rules.addresses(networkOf(server, ports))
+	list := s.rules.addresses(server, ports)
 	isIP := func(a v1.NodeAddress) bool { return a.Type != v1.NodeHostName }
 	if !slices.ContainsFunc(list, isIP) {
 		return nil, errNoIP
 	}
 
 	return list, nil
-}
-
-// networkOf returns what the addresses of a Node are made of.
-func networkOf(server *inventory.Server, ports []inventory.Port) serverNetwork {
-	n := serverNetwork{
-		AccessIPv4: server.AccessIPv4,
-		AccessIPv6: server.AccessIPv6,
-		Metadata:   map[string]string{hostnameKey: server.Hostname},
-		Addresses:  make(map[string][]serverAddress, len(server.Addresses)),
-	}
-	for network, addresses := range server.Addresses {
-		for _, a := range addresses {
-			n.Addresses[network] = append(n.Addresses[network], serverAddress{Addr: a.IP, Type: a.Type})
-		}
-	}
-	for _, p := range ports {
-		port := serverPort{Status: p.Status, FixedIPs: p.FixedIPs}
-		for _, sub := range p.Subports {
-			port.Subports = append(port.Subports, subport{Network: sub.Network, FixedIPs: sub.FixedIPs})
-		}
-		n.Ports = append(n.Ports, port)
-	}
-
-	return n
 }

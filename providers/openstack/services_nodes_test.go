@@ -122,7 +122,7 @@ func (s *realServices) metadata() map[string]*cloudprovider.InstanceMetadata {
 			ProviderID: "openstack:///" + server.ID, InstanceType: server.Flavor["original_name"].(string),
 			Zone: server.AvailabilityZone, Region: s.Config.Global.Region, NodeAddresses: fixed[server.ID],
 		}
-		for _, ip := range addressesOf(&server, typeFloating) {
+		for _, ip := range addressesOf(&server, "floating") {
 			m.NodeAddresses = append(m.NodeAddresses, external(ip))
 		}
 		want[server.Name] = m

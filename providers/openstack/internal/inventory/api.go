@@ -65,8 +65,11 @@ type Server struct {
 // State returns the power state.
 func (s *Server) State() instance.State { return certainty.Power(s.Status, s.Alone) }
 
-// Address is an address of a server. Type is fixed or floating.
+// Address is an address of a server. Type is OS-EXT-IPS:type: fixed or floating.
 type Address struct{ IP, Type string }
+
+// IsFloating reports whether an address is a floating IP.
+func (a Address) IsFloating() bool { return a.Type == "floating" }
 
 // hostnameKey is the metadata of a server that is the hostname of its Node.
 const hostnameKey = "hostname"

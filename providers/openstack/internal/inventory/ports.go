@@ -66,7 +66,7 @@ func hasAll(ports []Port, server *Server) bool {
 	}
 	for _, addresses := range server.Addresses {
 		for _, a := range addresses {
-			if a.Type != typeFloating && !have.Has(a.IP) {
+			if !a.IsFloating() && !have.Has(a.IP) {
 				return false
 			}
 		}
@@ -74,9 +74,6 @@ func hasAll(ports []Port, server *Server) bool {
 
 	return true
 }
-
-// typeFloating is OS-EXT-IPS:type of a floating IP.
-const typeFloating = "floating"
 
 // listPorts reads the list of all ports of the project, and those of other projects that
 // Nodes have.
