@@ -27,10 +27,12 @@ type vcenter struct {
 	name string
 	// retired means that nothing waits for it, and that it need not respond for a VM
 	// to be missing.
-	retired   bool
-	snapshot  *metrics.Snapshot
-	rules     addressRules
-	session   *session.Session
+	retired  bool
+	snapshot *metrics.Snapshot
+	rules    addressRules
+	session  *session.Session
+	// inFile are the credentials in the cloud-config, nil if they are elsewhere.
+	inFile    *session.InFile
 	inventory *inventory.Inventory
 	warnings  *warnings
 }
@@ -87,7 +89,12 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 	var vcenters []*vcenter
 	for _, name := range slices.Sorted(maps.Keys(cfg.VirtualCenter)) {
 		entry := cfg.VirtualCenter[name]
-		sources, err := credentials.of(entry, cfg.secretSource(entry))
+		kept := cfg.secretSource(entry)
+		var inFile *session.InFile
+		if entry.User != "" || kept.none() {
+			inFile = session.Inline(entry.credentials())
+		}
+		sources, err := credentials.of(kept, inFile)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -111,6 +118,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 			snapshot:  snapshot,
 			rules:     addressRules{nodes: cfg.Nodes, families: entry.IPFamily},
 			session:   s,
+			inFile:    inFile,
 			inventory: inventory.New(s, watch),
 			warnings:  w,
 		})
@@ -140,9 +148,14 @@ type credentialSources struct {
 	runners []runner
 }
 
+// credentials returns what the cloud-config itself has.
+func (vc *VirtualCenter) credentials() session.Credentials {
+	return session.Credentials{User: string(vc.User), Password: vc.Password}
+}
+
 // of lists the sources for a vCenter, first that has anything: the Secret or
 // directory, then what is in the cloud-config itself.
-func (c *credentialSources) of(entry *VirtualCenter, kept secretSource) ([]session.Source, error) {
+func (c *credentialSources) of(kept secretSource, inFile *session.InFile) ([]session.Source, error) {
 	var sources []session.Source
 	if !kept.none() {
 		source, err := c.get(kept)
@@ -151,8 +164,8 @@ func (c *credentialSources) of(entry *VirtualCenter, kept secretSource) ([]sessi
 		}
 		sources = append(sources, source)
 	}
-	if entry.User != "" || len(sources) == 0 {
-		sources = append(sources, session.Inline(session.Credentials{User: string(entry.User), Password: entry.Password}))
+	if inFile != nil {
+		sources = append(sources, inFile)
 	}
 
 	return sources, nil

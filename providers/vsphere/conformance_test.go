@@ -125,11 +125,12 @@ func connectTo(t testing.TB, text string, client kubernetes.Interface, times tun
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, _, problems := decode(file, environment{hasDirectory: func(string) bool { return false }})
+	env := environment{hasDirectory: func(string) bool { return false }}
+	cfg, _, problems := decode(file, env)
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	c := newCloudFrom(cfg, nil, times)
+	c := newCloudFrom(cfg, env, nil, times)
 	stop := make(chan struct{})
 	c.Initialize(builder{client: client}, stop)
 	t.Cleanup(func() {

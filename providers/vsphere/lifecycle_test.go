@@ -41,7 +41,7 @@ func TestLifecycle(t *testing.T) {
 		New: func() (providertest.Cloud, error) {
 			cfg, _, problems := decode(file, environment{hasDirectory: func(string) bool { return false }})
 
-			return newCloudFrom(cfg, nil, times), problems.Err()
+			return newCloudFrom(cfg, environment{}, nil, times), problems.Err()
 		},
 		Use: func(ctx context.Context, c providertest.Cloud) error {
 			instances, _ := c.InstancesV2()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
@@ -151,4 +153,69 @@ func (c *Config) scope(failed map[string]error) string {
 	}
 
 	return strings.Join(parts, "; ")
+}
+
+// Takes implements provider.Rotator: users and passwords in the file are replaced. Those in Secrets
+// and directories are read when they change.
+func (c *cloud) Takes(ctx context.Context, file *config.File, _ provider.Proof) bool {
+	vcenters, changed := c.changed(file)
+	for _, vc := range vcenters {
+		vc.inFile.Replace(ctx, changed.VirtualCenter[vc.name].credentials())
+	}
+
+	return len(vcenters) > 0
+}
+
+// LoggedIn implements provider.Rotator. A session is only replaced by a proven file. Once it ends and
+// vCenter refuses its credentials, those of the other file are tried.
+func (c *cloud) LoggedIn(_ context.Context, file *config.File) bool {
+	vcenters, changed := c.changed(file)
+	loggedIn := len(vcenters) > 0
+	for _, vc := range vcenters {
+		credentials := changed.VirtualCenter[vc.name].credentials()
+		vc.inFile.Offer(credentials)
+		loggedIn = loggedIn && (vc.retired || vc.session.LoggedIn(credentials))
+	}
+
+	return loggedIn
+}
+
+// changed returns the vCenters whose credentials are in the cloud-config, and the decoded file that
+// differs from it in nothing but those. It returns no vCenter for another file.
+func (c *cloud) changed(file *config.File) ([]*vcenter, *Config) {
+	changed, _, problems := decode(file, c.environment)
+	if problems.Err() != nil || !reflect.DeepEqual(changed.withoutCredentials(), c.config.withoutCredentials()) {
+		return nil, nil
+	}
+	vcenters, err := c.source.current()
+	if err != nil {
+		return nil, nil
+	}
+
+	return lists.Filter(vcenters, func(vc *vcenter) bool { return vc.inFile != nil }), changed
+}
+
+// withoutCredentials returns a copy that shows of users and passwords only whether they are set.
+func (c *Config) withoutCredentials() *Config {
+	const set = "set"
+	hide := func(connection Connection) Connection {
+		if connection.User != "" {
+			connection.User = set
+		}
+		if connection.Password != "" {
+			connection.Password = set
+		}
+
+		return connection
+	}
+	rest := *c
+	rest.Global.Connection = hide(c.Global.Connection)
+	rest.VirtualCenter = make(map[string]*VirtualCenter, len(c.VirtualCenter))
+	for name, vc := range c.VirtualCenter {
+		hidden := *vc
+		hidden.Connection = hide(vc.Connection)
+		rest.VirtualCenter[name] = &hidden
+	}
+
+	return &rest
 }

@@ -72,7 +72,10 @@ func Descriptor() provider.Descriptor {
 
 // cloud is the provider as the framework sees it.
 type cloud struct {
-	config    *Config
+	config *Config
+	// environment is what the cloud-config was decoded in.
+	environment environment
+
 	tuning    tuning
 	source    *source
 	instances *instance.V2
@@ -84,6 +87,7 @@ var (
 	_ cloudprovider.Interface = (*cloud)(nil)
 	_ provider.Closer         = (*cloud)(nil)
 	_ provider.NodeRequeuer   = (*cloud)(nil)
+	_ provider.Rotator        = (*cloud)(nil)
 
 	_ cloudprovider.InformerUser = (*cloud)(nil)
 )
@@ -98,7 +102,8 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, _, problems := decode(file, processEnvironment())
+	env := processEnvironment()
+	cfg, _, problems := decode(file, env)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
@@ -107,7 +112,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 		return nil, err
 	}
 
-	return newCloudFrom(cfg, labels, tuning{session: session.Options{LoginGuard: login.OfProcess()}}), nil
+	return newCloudFrom(cfg, env, labels, tuning{session: session.Options{LoginGuard: login.OfProcess()}}), nil
 }
 
 // tuning are the times that tests shorten. The zero value is what production
@@ -123,12 +128,12 @@ type tuning struct {
 	patience  patience
 }
 
-func newCloudFrom(cfg *Config, labels map[string]string, t tuning) *cloud {
+func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuning) *cloud {
 	t.instances.Provider = ProviderName
 	t.instances.DeleteByName = cfg.deleteByName
 	t.instances.KeepMissing = cfg.skipNodeDeletion
 	t.instances.Metrics = metrics.New(ProviderName)
-	c := &cloud{config: cfg, source: newSource(cfg, labels), background: provider.NewBackground()}
+	c := &cloud{config: cfg, environment: env, source: newSource(cfg, labels), background: provider.NewBackground()}
 	c.source.patience = t.patience.withDefaults()
 	t.instances.EvidenceSince = c.source.replaced
 	c.tuning = t

@@ -184,7 +184,7 @@ func (s *soak) start() {
 	if err := problems.Err(); err != nil {
 		s.t.Fatal(err)
 	}
-	c := newCloudFrom(cfg, nil, tuning{session: session.Options{Dial: s.vc.Dial}})
+	c := newCloudFrom(cfg, environment{}, nil, tuning{session: session.Options{Dial: s.vc.Dial}})
 	c.source.setNodes(s.index)
 	c.SetNodeRequeue(func(string) {})
 	c.Initialize(builder{client: kubetest.NewClientset()}, s.running.Done())

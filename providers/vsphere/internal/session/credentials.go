@@ -91,7 +91,10 @@ func redactURL(text string) string {
 // Source has the credentials of vCenters, by server.
 type Source = credential.Source[Credentials]
 
+// InFile is the source of credentials in the cloud-config itself.
+type InFile = credential.Replaceable[Credentials]
+
 // Inline returns the source of credentials in the cloud-config itself.
-func Inline(credentials Credentials) Source {
-	return credential.Inline(credentials, credentials.check())
+func Inline(credentials Credentials) *InFile {
+	return credential.NewReplaceable(credentials, credentials.check())
 }

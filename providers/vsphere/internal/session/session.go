@@ -113,6 +113,13 @@ func (s *Session) Account() string {
 	return ""
 }
 
+// LoggedIn reports whether the session was made with these credentials.
+func (s *Session) LoggedIn(credentials Credentials) bool {
+	c := s.current(apiSOAP)
+
+	return c != nil && c.credentials == credentials
+}
+
 // SOAP runs fn with a client that is logged in. If the session has ended meanwhile
 // it logs in again and runs fn once more, from its beginning: what fn made in the
 // old session (filters, views) has ended with it. fn may run for long; each
