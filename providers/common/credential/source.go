@@ -52,23 +52,3 @@ type Source[C comparable] interface {
 	// String describes the source in messages.
 	String() string
 }
-
-// inline is a Source that never changes.
-type inline[C comparable] struct {
-	credentials C
-	err         error
-}
-
-// Inline returns the source of credentials in the cloud-config itself, which are those
-// of every name. Lookup returns err if they cannot be used.
-func Inline[C comparable](credentials C, err error) Source[C] {
-	return inline[C]{credentials: credentials, err: err}
-}
-
-func (i inline[C]) Lookup(context.Context, string) (C, error) { return i.credentials, i.err }
-
-func (inline[C]) Refresh(context.Context) error { return nil }
-
-func (inline[C]) Subscribe(func(context.Context)) {}
-
-func (inline[C]) String() string { return "cloud-config" }

@@ -135,3 +135,37 @@ func TestDirectorySkips(t *testing.T) {
 		t.Errorf("Lookup() = %v, %v", got, err)
 	}
 }
+
+// TestInlineReplaced (VS-AUTH-5): credentials that were only offered are tried after a refusal, and the former
+// ones after a refusal of those.
+func TestInlineReplaced(t *testing.T) {
+	t.Parallel()
+	source, changes := credential.Inline("old", nil), 0
+	source.Subscribe(func(context.Context) { changes++ })
+	is := func(want string) {
+		t.Helper()
+		if got, err := source.Lookup(t.Context(), "any"); got != want || err != nil {
+			t.Errorf("Lookup() = %q, %v, want %q", got, err, want)
+		}
+	}
+	refuse := func() {
+		if err := source.Refresh(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	refuse()
+	is("old")
+	source.Offer("new")
+	is("old")
+	refuse()
+	is("new")
+	refuse()
+	is("old")
+	source.Replace(t.Context(), "proven")
+	refuse()
+	is("proven")
+	source.Replace(t.Context(), "proven")
+	if changes != 1 {
+		t.Errorf("%d changes, want 1", changes)
+	}
+}

@@ -96,5 +96,5 @@ type InFile = credential.Replaceable[Credentials]
 
 // Inline returns the source of credentials in the cloud-config itself.
 func Inline(credentials Credentials) *InFile {
-	return credential.NewReplaceable(credentials, credentials.check())
+	return credential.Inline(credentials, credentials.check())
 }

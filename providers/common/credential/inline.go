@@ -16,10 +16,9 @@ type Replaceable[C comparable] struct {
 	changed []func(context.Context)
 }
 
-var _ Source[string] = (*Replaceable[string])(nil)
-
-// NewReplaceable returns a source. Lookup returns err if the credentials cannot be used.
-func NewReplaceable[C comparable](credentials C, err error) *Replaceable[C] {
+// Inline returns the source of credentials in the cloud-config itself. Lookup returns err if they
+// cannot be used.
+func Inline[C comparable](credentials C, err error) *Replaceable[C] {
 	return &Replaceable[C]{credentials: credentials, err: err}
 }
 
