@@ -23,17 +23,17 @@ func (r *run) featuresOf(ctx context.Context, info *client.LoadBalancerInfo) (fe
 	if info != nil {
 		provider = info.Provider
 	}
-	refused := r.refusals.Of(provider)
-	if version == (features.Version{}) {
-		r.warn(service.Warn(reasonVersionHidden, "The load balancer API does not return its version document, perhaps because of a gateway: "+
-			"the version is inferred from the load balancer, and an option that the API does not have is left out when it refuses it"))
-		version = inferVersion(info)
-		if !version.AtLeast(zonesSince) || info == nil {
-			refused = append(refused, features.AdditiveMembers) // an older API ignores it, and removes the other members
-		}
+	if version != (features.Version{}) {
+		return features.For(version, provider), nil
+	}
+	r.warn(service.Warn(reasonVersionHidden, "The load balancer API does not return its version document, perhaps because of a gateway: "+
+		"the version is inferred from the load balancer, and the API refuses an option that it does not have"))
+	inferred := features.For(inferVersion(info), provider)
+	if info == nil || !inferred.Version().AtLeast(zonesSince) {
+		return inferred.Without(features.AdditiveMembers), nil // an older API ignores it, and removes the other members
 	}
 
-	return features.For(version, provider).Without(refused...), nil
+	return inferred, nil
 }
 
 // zonesSince is the version from which on load balancers have an availability zone.

@@ -27,12 +27,11 @@ func TestLoadBalancerHiddenVersion(t *testing.T) {
 		more    string
 		tags    bool
 	}{
-		"404":        {"only the paths of the API are forwarded", http.StatusNotFound, openstack.Options{}, "", true},
-		"403":        {"a policy denies it", http.StatusForbidden, openstack.Options{}, "", true},
-		"OVN":        {"the provider lacks options", http.StatusNotFound, openstack.Options{Profile: openstack.OVN}, "lb-provider = ovn\n", true},
-		"Ussuri":     {"version 2.14 has no further VIPs", http.StatusNotFound, openstack.Options{OctaviaMinor: 14}, "", true},
-		"Stein":      {"version 2.5 has no ranges of clients", http.StatusNotFound, openstack.Options{OctaviaMinor: 5}, "", true},
-		"OldVersion": {"version 2.0 has no tags", http.StatusNotFound, openstack.Options{Profile: openstack.Bare}, "", false},
+		"404":    {"only the paths of the API are forwarded", http.StatusNotFound, openstack.Options{}, "", true},
+		"403":    {"a policy denies it", http.StatusForbidden, openstack.Options{}, "", true},
+		"OVN":    {"the provider lacks options", http.StatusNotFound, openstack.Options{Profile: openstack.OVN}, "lb-provider = ovn\n", true},
+		"Ussuri": {"version 2.14 has no further VIPs", http.StatusNotFound, openstack.Options{OctaviaMinor: 14}, "", true},
+		"Train":  {"version 2.13 has no availability zones", http.StatusNotFound, openstack.Options{OctaviaMinor: 13}, "", true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,8 @@ type Env struct {
 	// Wrote is called with the ID of a load balancer before each change of it, and once
 	// the change has ended, so that later reads take it into account. It may be nil.
 	Wrote func(loadBalancer string)
-	// Refused are the options that providers have refused, for all plans of the process;
-	// nil for none.
+	// Refused are the members that Octavia has refused, for all plans of the process; nil for
+	// none.
 	Refused *Refusals
 	// Ports has a lock for each port of a Node, for all plans of the process: several
 	// Services change the groups of one port. Nil is none.

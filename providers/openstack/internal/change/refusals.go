@@ -2,29 +2,24 @@ package change
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 const (
-	// refusalAge is how long an option counts as refused: a cloud may be upgraded.
+	// refusalAge is how long a member counts as refused at most: a cloud may be upgraded.
 	refusalAge = time.Hour
-	// memberAge is how long a member counts as refused for the first time. It is doubled for
-	// each further refusal, up to refusalAge: Octavia refuses a subnet also if Neutron does
-	// not respond (octavia: common/validate.py, subnet_exists).
+	// memberAge is how long it does for the first time. It is doubled for each further
+	// refusal, up to refusalAge: Octavia refuses a subnet also if Neutron does not respond
+	// (octavia: common/validate.py, subnet_exists).
 	memberAge = 2 * time.Minute
 )
 
-// Refusals stores what Octavia has refused, for all plans of a process, so that requests that
+// Refusals stores the members that Octavia has refused, for all plans of a process, so that requests that
 // would fail are not sent for a while. The zero value is empty. It is safe for concurrent use.
 // Nil is empty, and stores nothing.
 type Refusals struct {
 	mu sync.Mutex
-	// at has the time of the last refusal by provider and option.
-	at map[string]map[features.Option]time.Time
 	// members are by pool and member.
 	members map[string]map[string]memberRefusal
 }
@@ -46,34 +41,6 @@ type RefusedMember struct {
 	Cause string
 	// Over means that it is to be tried again.
 	Over bool
-}
-
-// Add stores that a provider has refused an option.
-func (r *Refusals) Add(provider string, option features.Option) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.at == nil {
-		r.at = map[string]map[features.Option]time.Time{}
-	}
-	if r.at[provider] == nil {
-		r.at[provider] = map[features.Option]time.Time{}
-	}
-	r.at[provider][option] = time.Now()
-}
-
-// Of returns the options that a provider has refused within the last hour, sorted.
-func (r *Refusals) Of(provider string) []features.Option {
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.at[provider], func(_ features.Option, at time.Time) bool { return time.Since(at) >= refusalAge })
-
-	return slices.Sorted(maps.Keys(r.at[provider]))
 }
 
 // AddMember stores that Octavia has refused a member of a pool, and its message.

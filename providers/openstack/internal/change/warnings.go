@@ -2,7 +2,6 @@ package change
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 )
 
 // Reasons of warnings. Those that AWS has, too, mean the same there.
@@ -20,9 +18,6 @@ const (
 	QuotaExceeded service.Reason = "LoadBalancerQuotaExceeded"
 	// TargetRefused is the reason for nodes that Octavia does not accept as members.
 	TargetRefused service.Reason = "TargetRefused"
-	// OptionRefused is the reason for an option that the provider of a load balancer does
-	// not have.
-	OptionRefused service.Reason = "LoadBalancerOptionRefused"
 	// ReasonFailed is the reason for a load balancer whose provisioning status is ERROR.
 	ReasonFailed service.Reason = "LoadBalancerFailed"
 	// ReasonPending is the reason for a load balancer that has been pending for long.
@@ -80,21 +75,6 @@ func (e *Env) WarnOfMembers(loadBalancer string, members []string, err error) {
 func RefusedTargets(loadBalancer string, members []string, message string) service.Warning {
 	return service.Warn(TargetRefused, "Load balancer %s sends nothing to members that Octavia refuses: %s (%s)",
 		loadBalancer, plan.FewCommas(plan.Sorted(members)), message)
-}
-
-// RefuseOption stores that a provider has refused an option with an error, so that it is
-// left out for a while, and warns the user.
-func (e *Env) RefuseOption(provider string, option features.Option, err error) {
-	e.Refused.Add(provider, option)
-	e.Warn(service.Warn(OptionRefused, "Load balancers of provider %q are without an option that it refuses: %s (%s)", provider, option, Message(err)))
-}
-
-// IsOptionRefusal reports whether an error can mean that a provider does not have an option:
-// 501, or 400 for what the API itself has checked.
-func IsOptionRefusal(err error) bool {
-	e, ok := errors.AsType[*client.Error](err)
-
-	return ok && (e.Status == http.StatusNotImplemented || e.Status == http.StatusBadRequest)
 }
 
 // Message returns what a service wrote about an error, for users. It is the same each time:

@@ -85,7 +85,7 @@ var rules = map[Option]rule{
 type Features struct {
 	version  Version
 	provider string
-	refused  []Option
+	lacking  []Option
 }
 
 // Newest is a version that has all options.
@@ -97,9 +97,9 @@ func For(version Version, provider string) Features {
 	return Features{version: version, provider: provider}
 }
 
-// Without returns the features without options that the cloud has refused.
+// Without returns the features without options that are not to be used.
 func (f Features) Without(options ...Option) Features {
-	f.refused = slices.Concat(f.refused, options)
+	f.lacking = slices.Concat(f.lacking, options)
 
 	return f
 }
@@ -108,7 +108,7 @@ func (f Features) Without(options ...Option) Features {
 func (f Features) Has(option Option) bool {
 	r, known := rules[option]
 
-	return known && f.version.AtLeast(r.since) && (r.ovn || !f.IsOVN()) && !slices.Contains(f.refused, option)
+	return known && f.version.AtLeast(r.since) && (r.ovn || !f.IsOVN()) && !slices.Contains(f.lacking, option)
 }
 
 // Version is the version of the API.

@@ -114,16 +114,11 @@ func (f Features) DefaultAlgorithm() string {
 	return RoundRobin
 }
 
-// AlgorithmOption is an algorithm as an option that the cloud has refused.
-func AlgorithmOption(name string) Option { return Option("the algorithm " + name) }
-
 // Algorithm reports whether the provider is not known to refuse an algorithm (octavia:
-// api/drivers/amphora_driver/v2/driver.py; ovn-octavia-provider: common/constants.py), and
-// has not done so. New versions of OVN also have SOURCE_IP.
+// api/drivers/amphora_driver/v2/driver.py; ovn-octavia-provider: common/constants.py). New
+// versions of OVN also have SOURCE_IP.
 func (f Features) Algorithm(name string) bool {
 	switch {
-	case slices.Contains(f.refused, AlgorithmOption(name)):
-		return false
 	case f.IsOVN():
 		return name == SourceIPAndPort || name == SourceIP
 	case f.isAmphora():

@@ -93,39 +93,27 @@ func (t *target) postListener(ctx context.Context, env *change.Env) error {
 		return err
 	}
 
-	return t.tolerate(ctx, env, func(ctx context.Context) error {
-		made := t.port.Listener.create()
-		made.DefaultPoolID = pool
-		if old := t.listener; old != nil {
-			made.Description, made.AdminUp = old.Description, old.AdminUp
-			made.InsertHeaders = headers(old.InsertHeaders, &t.port.Listener)
-			made.Tags = append(lists.Distinct(old.Tags), lists.Without(made.Tags, old.Tags)...)
-		}
+	made := t.port.Listener.create()
+	made.DefaultPoolID = pool
+	if old := t.listener; old != nil {
+		made.Description, made.AdminUp = old.Description, old.AdminUp
+		made.InsertHeaders = headers(old.InsertHeaders, &t.port.Listener)
+		made.Tags = append(lists.Distinct(old.Tags), lists.Without(made.Tags, old.Tags)...)
+	}
 
-		return t.write(ctx, env, func(ctx context.Context) error {
-			_, err := env.Octavia.CreateListener(ctx, t.loadBalancer, made)
+	return t.write(ctx, env, func(ctx context.Context) error {
+		_, err := env.Octavia.CreateListener(ctx, t.loadBalancer, made)
 
-			return err
-		})
+		return err
 	})
 }
 
 // updateListener returns a step that changes the settings of the listener.
-func (t *target) updateListener(text string) change.Step {
+func (t *target) updateListener(update client.ListenerUpdate, text string) change.Step {
 	text = fmt.Sprintf("update listener %s (%s): %s", t.listener.Name, t.listener.ID, text)
 
 	return t.step(kindUpdateListener, text, func(ctx context.Context, env *change.Env) error {
-		return t.tolerate(ctx, env, func(ctx context.Context) error {
-			update, text := listenerUpdate(t.listener, &t.port.Listener)
-			switch {
-			case text == "" && t.listener.Provisioning != client.ProvisioningError:
-				return nil
-			case text == "":
-				update.ConnectionLimit = client.Set(t.listener.ConnectionLimit)
-			}
-
-			return t.putListener(ctx, env, update)
-		})
+		return t.putListener(ctx, env, update)
 	})
 }
 

@@ -81,11 +81,9 @@ func (t *target) replaceMembers(diff memberDiff) change.Step {
 
 // applyAdditions adds the members that the pool lacks. The others are not in the request.
 func (t *target) applyAdditions(ctx context.Context, env *change.Env) error {
-	return t.tolerate(ctx, env, func(ctx context.Context) error {
-		b := &batch{target: t, env: env, additive: true}
+	b := &batch{target: t, env: env, additive: true}
 
-		return b.apply(ctx, t.diff().add)
-	})
+	return b.apply(ctx, t.diff().add)
 }
 
 // applyMembers gives the pool the wanted members.
@@ -100,32 +98,26 @@ func (t *target) applyMembers(ctx context.Context, env *change.Env) error {
 // putMembers writes all members in one call, along with those that are not wanted if all
 // are to be kept. Those that stay keep what users have set.
 func (t *target) putMembers(ctx context.Context, env *change.Env, keepsAll bool) error {
-	return t.tolerate(ctx, env, func(ctx context.Context) error {
-		diff := t.diff()
-		if keepsAll {
-			diff.keep, diff.remove = slices.Concat(diff.keep, diff.remove), nil
-		}
-		if !diff.isKnown() {
-			return errUnknownMembers
-		}
-		b := &batch{target: t, env: env, due: len(diff.update)+len(diff.remove) > 0}
-		for _, m := range diff.keep {
-			b.base = append(b.base, m.Full.Spec())
-		}
-		for _, u := range diff.update {
-			b.base = append(b.base, u.spec())
-		}
+	diff := t.diff()
+	if keepsAll {
+		diff.keep, diff.remove = slices.Concat(diff.keep, diff.remove), nil
+	}
+	if !diff.isKnown() {
+		return errUnknownMembers
+	}
+	b := &batch{target: t, env: env, due: len(diff.update)+len(diff.remove) > 0}
+	for _, m := range diff.keep {
+		b.base = append(b.base, m.Full.Spec())
+	}
+	for _, u := range diff.update {
+		b.base = append(b.base, u.spec())
+	}
 
-		return b.apply(ctx, diff.add)
-	})
+	return b.apply(ctx, diff.add)
 }
 
-// isMemberRefusal reports whether a refusal may be about single members. One of an option
-// that the provider lacks is about all.
+// isMemberRefusal reports whether a refusal may be about single members.
 func isMemberRefusal(err error) bool {
-	if _, ok := refusedOption(err); ok {
-		return false
-	}
 	conflict, ok := client.ConflictOf(err)
 
 	return errors.Is(err, apierr.ErrInvalid) || errors.Is(err, apierr.ErrQuota) ||
@@ -147,23 +139,12 @@ func isDuplicate(err error) bool {
 	return ok && conflict.Reason == client.ReasonDuplicate
 }
 
-// postMember adds one member. One that the provider refuses because of an option is added
-// as the port wants it then, if it still does.
+// postMember adds one member.
 func (t *target) postMember(ctx context.Context, env *change.Env, m DesiredMember) error {
-	return t.tolerate(ctx, env, func(ctx context.Context) error {
-		for _, want := range t.port.Pool.Members {
-			if want.pair() != m.pair() {
-				continue
-			}
+	return t.writePool(ctx, env, func(ctx context.Context, pool string) error {
+		_, err := env.Octavia.CreateMember(ctx, pool, m.spec())
 
-			return t.writePool(ctx, env, func(ctx context.Context, pool string) error {
-				_, err := env.Octavia.CreateMember(ctx, pool, want.spec())
-
-				return err
-			})
-		}
-
-		return nil
+		return err
 	})
 }
 

@@ -91,31 +91,26 @@ func (t *target) monitorStep(ctx context.Context, env *change.Env) error {
 // applyMonitor makes the health monitor of the pool the wanted one. A monitor that had to
 // go for it is created again if the new one is refused.
 func (t *target) applyMonitor(ctx context.Context, env *change.Env) error {
-	var seen, deleted *client.HealthMonitor
+	var seen *client.HealthMonitor
 	if t.pool != nil {
 		seen = t.pool.Monitor
 	}
-	err := t.tolerate(ctx, env, func(ctx context.Context) error {
-		want := t.port.Pool.Monitor
-		if want == nil {
-			return nil
+	want := t.port.Pool.Monitor
+	switch {
+	case want == nil:
+		return nil
+	case seen != nil && seen.Type == string(want.Type):
+		return t.putMonitor(ctx, env, seen, want)
+	case seen != nil:
+		if err := t.dropMonitor(ctx, env); err != nil {
+			return err
 		}
-		if seen != nil && seen.Type == string(want.Type) {
-			return t.putMonitor(ctx, env, seen, want)
-		}
-		if seen != nil {
-			if err := t.dropMonitor(ctx, env); err != nil {
-				return err
-			}
-			seen, deleted = nil, seen
-		}
-
-		return t.postMonitor(ctx, env, want.create())
-	})
-	if deleted == nil || err == nil || client.MayBeApplied(err) || !apierr.IsRefusal(err) {
+	}
+	err := t.postMonitor(ctx, env, want.create())
+	if seen == nil || err == nil || client.MayBeApplied(err) || !apierr.IsRefusal(err) {
 		return err
 	}
-	if restored := t.postMonitor(ctx, env, monitorAgain(deleted)); restored != nil {
+	if restored := t.postMonitor(ctx, env, monitorAgain(seen)); restored != nil {
 		return errors.Join(err, fmt.Errorf("create the old health monitor again: %w", restored))
 	}
 

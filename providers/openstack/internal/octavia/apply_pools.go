@@ -6,11 +6,8 @@ import (
 	"fmt"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
 // persistenceSourceIP binds clients by their address (octavia: lib/common/constants.py).
@@ -57,67 +54,32 @@ func (t *target) createPool() change.Step {
 // postPool creates the pool of the port, and returns its ID.
 func (t *target) postPool(ctx context.Context, env *change.Env) (string, error) {
 	var id string
-	err := t.tolerate(ctx, env, func(ctx context.Context) error {
-		return t.write(ctx, env, func(ctx context.Context) error {
-			made, err := env.Octavia.CreatePool(ctx, t.loadBalancer, t.port.Pool.create())
-			if err == nil {
-				id = made.ID
-			}
+	err := t.write(ctx, env, func(ctx context.Context) error {
+		made, err := env.Octavia.CreatePool(ctx, t.loadBalancer, t.port.Pool.create())
+		if err == nil {
+			id = made.ID
+		}
 
-			return err
-		})
+		return err
 	})
 
 	return id, err
 }
 
-// updatePool returns a step that changes the settings of the pool. An algorithm that is
-// refused costs only itself. Any other refusal is no reason to leave it out for others.
-func (t *target) updatePool(text string) change.Step {
+// updatePool returns a step that changes the settings of the pool.
+func (t *target) updatePool(update client.PoolUpdate, text string) change.Step {
 	text = fmt.Sprintf("update pool %s (%s): %s", t.pool.Name, t.pool.ID, text)
 
 	return t.step(kindUpdatePool, text, func(ctx context.Context, env *change.Env) error {
 		if t.isReplaced(env) {
 			return nil
 		}
-		want := t.port.Pool
 
-		return t.tolerate(ctx, env, func(ctx context.Context) error {
-			want.KeepsAffinity = want.KeepsAffinity && t.port.Pool.KeepsAffinity
-			err := t.putPool(ctx, env, &want)
-			if want.Algorithm != t.pool.Algorithm && isAlgorithmRefusal(err) {
-				env.Refused.Add(t.seen.LoadBalancer.Provider, features.AlgorithmOption(want.Algorithm))
-				env.Warn(service.Warn(request.MethodUnknown, "Port %s keeps the algorithm %s: the load balancer refuses %s: %s",
-					t.port.key(), t.pool.Algorithm, want.Algorithm, change.Message(err)))
-				want.Algorithm = t.pool.Algorithm
-				err = t.putPool(ctx, env, &want)
-			}
+		return t.write(ctx, env, func(ctx context.Context) error {
+			_, err := env.Octavia.UpdatePool(ctx, t.pool.ID, update)
 
 			return err
 		})
-	})
-}
-
-// isAlgorithmRefusal reports whether a value of a pool is refused that is its algorithm.
-func isAlgorithmRefusal(err error) bool {
-	if option, ok := refusedOption(err); ok && option == features.Persistence {
-		return false
-	}
-
-	return errors.Is(err, apierr.ErrInvalid) && isAboutAlgorithm(err)
-}
-
-// putPool changes what differs of the pool.
-func (t *target) putPool(ctx context.Context, env *change.Env, want *DesiredPool) error {
-	update, text := poolUpdate(&t.pool.Pool, want)
-	if text == "" {
-		return nil
-	}
-
-	return t.write(ctx, env, func(ctx context.Context) error {
-		_, err := env.Octavia.UpdatePool(ctx, t.pool.ID, update)
-
-		return err
 	})
 }
 

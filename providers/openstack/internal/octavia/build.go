@@ -50,7 +50,6 @@ func Build(r *request.Request, resolved *request.Resolved, given Context) *Desir
 	}
 	for _, port := range resolved.Ports {
 		d.Ports = append(d.Ports, Port{
-			Index: port.Index, Protocol: port.Protocol, HasHealthCheckPort: r.HealthCheckNodePort > 0,
 			Listener: buildListener(r, resolved, port.Port, tags),
 			Pool:     buildPool(r, resolved, port, given, tags),
 		})

@@ -11,7 +11,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 )
 
@@ -27,7 +26,7 @@ var ErrDiscarded = errors.New("it could not be created and was deleted: its prov
 // ID under [KeyLoadBalancer]. It waits until the load balancer is ACTIVE.
 //
 //	Octavia refuses               then
-//	members, or an option         once more without them, with a warning
+//	members                       once more without them, with a warning
 //	a quota for load balancers,
 //	an algorithm                  error
 //	something else                the load balancer is created empty, and the parts one by
@@ -203,13 +202,8 @@ func (c *creation) isAboutParts(err error) bool {
 	return errors.Is(err, apierr.ErrInvalid) || isDuplicate(err)
 }
 
-// reduce leaves out the members that an error names, or the option that it is about. It
-// reports whether it is about one of them.
+// reduce leaves out the members that an error names, and reports whether it names any.
 func (c *creation) reduce(err error) bool {
-	if option, ok := refusedOption(err); ok {
-		// Which members are of another family is known with the address of the load balancer.
-		return option != features.MixedFamilies && c.leaveOut(option, err)
-	}
 	text := change.Message(err)
 	var named []DesiredMember
 	ports := make([]Port, 0, len(c.desired.Ports))
@@ -226,28 +220,4 @@ func (c *creation) reduce(err error) bool {
 	c.desired.Ports = ports
 
 	return true
-}
-
-// leaveOut leaves out an option.
-func (c *creation) leaveOut(option features.Option, err error) bool {
-	changed := false
-	c.desired.Features = c.desired.Features.Without(option)
-	ports := make([]Port, 0, len(c.desired.Ports))
-	for _, p := range c.desired.Ports {
-		p, differs := p.without(option, c.desired.Features, nil)
-		changed = changed || differs
-		ports = append(ports, p)
-	}
-	c.desired.Ports = ports
-	switch lb := &c.desired.LoadBalancer; {
-	case option == features.AvailabilityZones && lb.Zone != "":
-		lb.Zone, changed = "", true
-	case option == features.Tags && lb.Tags != nil:
-		lb.Tags, changed = nil, true
-	}
-	if changed {
-		c.env.RefuseOption(c.desired.LoadBalancer.Provider, option, err)
-	}
-
-	return changed
 }

@@ -218,7 +218,7 @@ func TestCreateRefused(t *testing.T) {
 			reason: "a provider that is not known lacks allowed CIDRs", options: openstack.Options{Profile: openstack.OVN},
 			prepare: func(f *writeFixture) { f.provider = "" },
 			svc:     web(with(request.AnnotationLBMethod, features.SourceIPAndPort)), creations: 2, made: 1,
-			warnings: []service.Reason{change.OptionRefused}, serves: []string{"10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080"},
+			err: apierr.ErrInvalid, text: "allowed_cidrs",
 		},
 		"an algorithm": {
 			reason: "a new load balancer would never have it", options: openstack.Options{Profile: openstack.OVN}, svc: web(with(request.AnnotationLBMethod, "ROUND_ROBIN")),
@@ -284,20 +284,5 @@ func TestCreateWithRefusedCertificate(t *testing.T) {
 		f.ensure(svc)
 		f.serves("without the certificate", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080")
 		f.unchanged("it is complete", svc)
-	})
-}
-
-// OS-LB-12: an option that was refused is left out of the next requests for a while.
-func TestRefusedOptionsAreLeftOut(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{Profile: openstack.OVN}, func(f *writeFixture) {
-		f.provider = ""
-		svc := web(with(request.AnnotationLBMethod, features.SourceIPAndPort))
-		_, err := f.try(svc)
-		f.fails("the option costs only itself", err, nil, "")
-		if diff := cmp.Diff([]features.Option{features.AllowedCIDRs}, f.refused.Of("")); diff != "" {
-			t.Errorf("options that are refused: %s", diff)
-		}
-		f.unchanged("the option is not wanted any more", svc)
 	})
 }

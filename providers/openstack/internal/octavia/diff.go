@@ -88,10 +88,8 @@ type differ struct {
 	// users are how many listeners use a pool.
 	users map[string]int
 	// taken are the pools that a wanted port has, or that its steps delete.
-	taken   map[string]bool
-	targets []*target
-	// refused are the options that the provider has refused while the plan was applied.
-	refused  []features.Option
+	taken    map[string]bool
+	targets  []*target
 	plan     change.Plan
 	findings Findings
 }

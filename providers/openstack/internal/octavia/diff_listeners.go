@@ -35,12 +35,12 @@ func (t *target) diffListener() {
 	case l.Protocol != string(t.port.Listener.Protocol):
 		t.addIsolated(t.replaceListener().Removal())
 	default:
-		_, text := listenerUpdate(l, &t.port.Listener)
+		update, text := listenerUpdate(l, &t.port.Listener)
 		if text == "" && !t.moves() && t.hasFailed(l.Provisioning) {
-			text = repairText
+			update.ConnectionLimit, text = client.Set(l.ConnectionLimit), repairText
 		}
 		if text != "" {
-			t.addIsolated(t.updateListener(text))
+			t.addIsolated(t.updateListener(update, text))
 		}
 		if t.moves() {
 			t.addIsolated(t.moveListener())

@@ -108,8 +108,8 @@ func (t *target) diffPool() {
 	t.keepAlgorithm()
 	if t.pool == nil {
 		t.addIsolated(t.createPool())
-	} else if _, text := poolUpdate(&t.pool.Pool, &t.port.Pool); text != "" {
-		t.addIsolated(t.updatePool(text))
+	} else if update, text := poolUpdate(&t.pool.Pool, &t.port.Pool); text != "" {
+		t.addIsolated(t.updatePool(update, text))
 	}
 	before := len(t.plan)
 	if t.port.Pool.Monitor == nil {

@@ -124,7 +124,7 @@ func (f *writeFixture) features() features.Features {
 		f.t.Fatal(err)
 	}
 
-	return features.For(version, f.provider).Without(f.refused.Of(f.provider)...)
+	return features.For(version, f.provider)
 }
 
 // desired returns what a Service wants.

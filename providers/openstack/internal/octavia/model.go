@@ -44,12 +44,8 @@ type LoadBalancer struct {
 
 // Port is a port of the Service.
 type Port struct {
-	Index    int
-	Protocol v1.Protocol
-	// HasHealthCheckPort means that Nodes have a health check port for the Service.
-	HasHealthCheckPort bool
-	Listener           DesiredListener
-	Pool               DesiredPool
+	Listener DesiredListener
+	Pool     DesiredPool
 }
 
 // DesiredListener is a wanted listener.
@@ -116,97 +112,4 @@ func (k portKey) String() string { return fmt.Sprintf("%s/%d", k.transport, k.nu
 
 func (p Port) key() portKey {
 	return portKey{features.Transport(p.Listener.Protocol), int(p.Listener.Number)}
-}
-
-// without returns the port without an option, and reports whether that changes it.
-//
-//	allowed CIDRs, timeouts             not sent
-//	health check ports, HTTP monitors   the next best type of monitor
-//	SCTP monitors                       no monitor
-//	session persistence                 none
-//	members of another family           left out
-func (p Port) without(option features.Option, f features.Features, isVIP func(netip.Addr) bool) (Port, bool) {
-	f = f.Without(option)
-	switch option {
-	case features.AllowedCIDRs:
-		changed := p.Listener.AllowedCIDRs != nil
-		p.Listener.AllowedCIDRs = nil
-
-		return p, changed
-	case features.Timeouts:
-		changed := p.Listener.Timeouts != nil
-		p.Listener.Timeouts = nil
-
-		return p, changed
-	case features.MonitorPorts, features.HTTPMonitors, features.SCTPMonitors, features.UDPHTTPMonitors:
-		return p.withMonitorOf(f)
-	case features.Persistence:
-		changed := p.Pool.KeepsAffinity
-		p.Pool.KeepsAffinity = false
-
-		return p, changed
-	case features.MixedFamilies:
-		return p.ofFamily(isVIP)
-	case features.Tags:
-		return p.untagged()
-	default:
-		return p, false
-	}
-}
-
-// untagged returns the port without tags.
-func (p Port) untagged() (Port, bool) {
-	changed := p.Listener.Tags != nil
-	p.Listener.Tags, p.Pool.Tags = nil, nil
-	if p.Pool.Monitor != nil {
-		monitor := *p.Pool.Monitor
-		monitor.Tags = nil
-		p.Pool.Monitor = &monitor
-	}
-
-	return p, changed
-}
-
-// withMonitorOf returns the port with a health monitor that the provider has.
-func (p Port) withMonitorOf(f features.Features) (Port, bool) {
-	if p.Pool.Monitor == nil {
-		return p, false
-	}
-	kind := f.Monitor(p.Protocol, p.HasHealthCheckPort)
-	if kind == p.Pool.Monitor.Type {
-		return p, false
-	}
-	p.Pool.Monitor = withType(*p.Pool.Monitor, kind)
-	members := make([]DesiredMember, 0, len(p.Pool.Members))
-	for _, m := range p.Pool.Members {
-		m.MonitorPort = 0
-		members = append(members, m)
-	}
-	p.Pool.Members = members
-
-	return p, true
-}
-
-// withType returns a health monitor with another type than HTTP, nil for none.
-func withType(m DesiredMonitor, kind features.MonitorType) *DesiredMonitor {
-	if kind == "" {
-		return nil
-	}
-	m.Type, m.HTTPMethod, m.URLPath, m.ExpectedCodes = kind, "", "", ""
-
-	return &m
-}
-
-// ofFamily returns the port with the members of the family of the VIP.
-func (p Port) ofFamily(isVIP func(netip.Addr) bool) (Port, bool) {
-	var kept []DesiredMember
-	for _, m := range p.Pool.Members {
-		if isVIP(m.Address) {
-			kept = append(kept, m)
-		}
-	}
-	changed := len(kept) < len(p.Pool.Members)
-	p.Pool.Members = kept
-
-	return p, changed
 }

@@ -2,7 +2,6 @@ package octavia_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -405,45 +403,31 @@ func TestStuckParts(t *testing.T) {
 	})
 }
 
-// OS-LB-12: an algorithm that is refused on an existing pool is a warning, and the rest goes
-// on. It is not requested again.
+// OS-LB-12: an algorithm that is refused on an existing pool is an error of that pool, which
+// keeps its own. The other one and the listeners are as they should be.
 func TestRefusedAlgorithm(t *testing.T) {
 	t.Parallel()
 	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		f.provider = "" // what it refuses is not known
 		f.ensure(web())
-		svc := web(affine, with(request.AnnotationLBMethod, "SOURCE_IP_PORT"), with(request.AnnotationConnectionLimit, "9"))
-		warnings, err := f.try(svc)
-		f.fails("the rest goes on", err, nil, "")
-		f.warned("one for each port", warnings, request.MethodUnknown, request.MethodUnknown)
-		f.plans("the rest is done", svc,
-			"port TCP/80: update pool pool_0_LBN (ID): algorithm SOURCE_IP_PORT instead of ROUND_ROBIN",
-			"port UDP/53: update pool pool_1_LBN (ID): algorithm SOURCE_IP_PORT instead of ROUND_ROBIN")
-		if got := f.refused.Of("amphora"); !slices.Equal(got, []features.Option{features.AlgorithmOption("SOURCE_IP_PORT")}) {
-			t.Errorf("refused are %v", got)
-		}
-		f.provider = "amphora"
-		f.plans("it is known to be refused", svc, "")
-		_, findings := octavia.Diff(f.observe(f.desired(svc).Names), f.desired(svc))
-		f.warned("as long as it is wanted", findings.Warnings, request.MethodUnknown, request.MethodUnknown)
+		svc := web(with(request.AnnotationLBMethod, "LEAST_CONNECTIONS"), with(request.AnnotationConnectionLimit, "9"))
+		f.Interceptor().Inject(opUpdatePool, simserver.Nth(1), openstack.Error(501, "", "Provider 'amphora' does not support a requested option: lb_algorithm"))
+		_, err := f.try(svc)
+		f.fails("the error names it", err, apierr.ErrInvalid, "lb_algorithm")
+		f.plans("the rest is done", svc, "port TCP/80: update pool pool_0_LBN (ID): algorithm LEAST_CONNECTIONS instead of ROUND_ROBIN")
+		f.ensure(svc)
+		f.unchanged("it is requested again", svc)
 	})
 }
 
-// OS-LB-12: a refusal that is not about the algorithm is an error of the pool, and no other one
-// does without the algorithm.
-func TestRefusedPool(t *testing.T) {
+// OS-LB-13: an algorithm that the provider is known to lack is not requested of a pool that exists.
+func TestKnownAlgorithm(t *testing.T) {
 	t.Parallel()
 	inBubble(t, openstack.Options{}, func(f *writeFixture) {
 		f.ensure(web())
-		svc := web(with(request.AnnotationLBMethod, "LEAST_CONNECTIONS"))
-		f.Interceptor().Inject(opUpdatePool, simserver.Nth(1), openstack.Error(400, "", "Invalid input received: the name of a pool is reserved"))
-		_, err := f.try(svc)
-		f.fails("it is about the name", err, apierr.ErrInvalid, "reserved")
-		if got := f.refused.Of("amphora"); len(got) > 0 {
-			t.Errorf("refused are %v", got)
-		}
-		f.ensure(svc)
-		f.unchanged("it has the algorithm", svc)
+		svc := web(with(request.AnnotationLBMethod, "SOURCE_IP_PORT"))
+		f.plans("amphora has no such algorithm", svc, "")
+		_, findings := octavia.Diff(f.observe(f.desired(svc).Names), f.desired(svc))
+		f.warned("as long as it is wanted", findings.Warnings, request.MethodUnknown, request.MethodUnknown)
 	})
 }
 
@@ -497,22 +481,17 @@ func TestRefusedMembers(t *testing.T) {
 	}
 }
 
-// OS-LB-12: an option that the provider of an existing load balancer refuses is left out.
+// OS-LB-12: an option that the provider of an existing load balancer refuses is an error that
+// names it, and costs no other port.
 func TestRefusedOption(t *testing.T) {
 	t.Parallel()
 	inBubble(t, openstack.Options{}, func(f *writeFixture) {
 		f.ensure(web())
 		f.Interceptor().Inject(opUpdateListener, simserver.Nth(1), openstack.Error(501, "", "Provider 'amphora' does not support a requested option: allowed_cidrs"))
-		svc := web(with(request.AnnotationSourceRanges, "192.0.2.0/24"), with(request.AnnotationConnectionLimit, "9"))
-		warnings, err := f.try(svc)
-		f.fails("the rest goes on", err, nil, "")
-		f.warned("once for all ports", warnings, change.OptionRefused)
-		f.unchanged("it is not wanted for a while", svc)
-		for _, e := range f.Serving() {
-			if diff := cmp.Diff([]string{"0.0.0.0/0"}, e.Sources); diff != "" {
-				t.Errorf("clients of %s/%d: %s", e.Protocol, e.Port, diff)
-			}
-		}
+		svc := web(with(request.AnnotationSourceRanges, "192.0.2.0/24"))
+		_, err := f.try(svc)
+		f.fails("the error names it", err, apierr.ErrInvalid, "allowed_cidrs")
+		f.plans("the other port has it", svc, "port TCP/80: update listener listener_0_LBN (ID): allowed CIDRs 192.0.2.0/24")
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -201,7 +202,7 @@ func (f *writeFixture) watchKept(before, after drawing) {
 	listeners := func(d drawing) map[string]bool {
 		all := map[string]bool{}
 		for _, p := range f.desired(d.svc).Ports {
-			all[fmt.Sprintf("%s %d %s", p.Protocol, p.Listener.Number, p.Listener.Protocol)] = true
+			all[fmt.Sprintf("%d %s", p.Listener.Number, p.Listener.Protocol)] = true
 		}
 
 		return all
@@ -211,8 +212,8 @@ func (f *writeFixture) watchKept(before, after drawing) {
 		kept[l] = earlier[l]
 	}
 	for _, p := range f.desired(after.svc).Ports {
-		if kept[fmt.Sprintf("%s %d %s", p.Protocol, p.Listener.Number, p.Listener.Protocol)] {
-			f.watch(string(p.Protocol), int(p.Listener.Number))
+		if kept[fmt.Sprintf("%d %s", p.Listener.Number, p.Listener.Protocol)] {
+			f.watch(string(features.Transport(p.Listener.Protocol)), int(p.Listener.Number))
 		}
 	}
 }
