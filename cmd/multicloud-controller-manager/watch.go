@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
@@ -52,7 +54,8 @@ type changedFile struct {
 	next    time.Time // when something is done about it
 	backoff wait.Backoff
 	refusal error
-	// loggedIn reports whether the running cloud had logged in with its credentials when it was refused.
+	// loggedIn reports whether the refusal is not about its credentials: it has another cause, or
+	// the running cloud had logged in with them.
 	loggedIn bool
 }
 
@@ -64,6 +67,9 @@ func (w *watcher) check(ctx context.Context) {
 	path := w.inUse.file.Path
 	data, err := config.ReadFile(path)
 	if err == nil && w.inUse.file.Same(data) {
+		if w.changed != nil {
+			w.loggedIn(ctx, w.inUse.file) // the credentials of the other file are no longer tried
+		}
 		w.changed = nil
 		w.report(metrics.ConfigOK, nil)
 
@@ -144,7 +150,7 @@ func (w *watcher) apply(ctx context.Context, chosen choice) {
 		w.changed.next = time.Now().Add(w.changed.backoff.Step())
 		w.report(metrics.ConfigUnproven, err)
 	case err != nil:
-		w.changed.refusal, w.changed.loggedIn = err, w.loggedIn(ctx, chosen.file)
+		w.changed.refusal, w.changed.loggedIn = err, !errors.Is(err, apierr.ErrDenied) || w.loggedIn(ctx, chosen.file)
 		if w.report(metrics.ConfigRefused, err) {
 			w.warn(err)
 		}

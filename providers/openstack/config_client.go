@@ -39,7 +39,7 @@ func (c *Config) clientConfig() client.Config {
 func credentialSource(file *config.File, cfg *Config, env environment) (source credential.Source[client.Credentials], run func(context.Context)) {
 	paths := credentialPaths(file, cfg, env)
 	if !slices.Contains(paths, file.Path) {
-		return credential.Inline(cfg.login, nil), nil
+		return credential.NewInFile(cfg.login, nil), nil
 	}
 	files := credential.NewFiles(paths, parseCredentials(file.Path, cfg.Global.AuthURL, env))
 	// The cloud-config can have become invalid since: a standby reads it once it leads.

@@ -32,7 +32,7 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	}
 	settings := cfg.clientConfig()
 	settings.UserAgent = flags.userAgent
-	api, err := client.New(settings, credential.Inline(cfg.login, nil), t.client)
+	api, err := client.New(settings, credential.NewInFile(cfg.login, nil), t.client)
 	if err != nil {
 		return provider.Proof{}, err
 	}

@@ -92,7 +92,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 		kept := cfg.secretSource(entry)
 		var inFile *session.InFile
 		if entry.User != "" || kept.none() {
-			inFile = session.Inline(entry.credentials())
+			inFile = session.NewInFile(entry.credentials())
 		}
 		sources, err := credentials.of(kept, inFile)
 		if err != nil {

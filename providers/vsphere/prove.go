@@ -166,15 +166,15 @@ func (c *cloud) Takes(ctx context.Context, file *config.File, _ provider.Proof) 
 	return len(vcenters) > 0
 }
 
-// LoggedIn implements provider.Rotator. A session is only replaced by a proven file. Once it ends and
-// vCenter refuses its credentials, those of the other file are tried.
-func (c *cloud) LoggedIn(_ context.Context, file *config.File) bool {
+// LoggedIn implements provider.Rotator. The sessions stay as they are until vCenter accepts the
+// credentials of the file.
+func (c *cloud) LoggedIn(ctx context.Context, file *config.File) bool {
 	vcenters, changed := c.changed(file)
 	loggedIn := len(vcenters) > 0
 	for _, vc := range vcenters {
 		credentials := changed.VirtualCenter[vc.name].credentials()
-		vc.inFile.Offer(credentials)
-		loggedIn = loggedIn && (vc.retired || vc.session.LoggedIn(credentials))
+		vc.inFile.Replace(ctx, credentials)
+		loggedIn = loggedIn && (vc.retired || vc.session.LoggedIn(ctx, credentials))
 	}
 
 	return loggedIn

@@ -5,9 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -23,15 +29,12 @@ func TestTakes(t *testing.T) {
 	rotated := textOf(vc)
 	for reason, text := range map[string]string{
 		"another setting":                      rotated + "[Labels]\nzone = k8s-zone\n",
-		"no file that can be used":             rotated + "[Labels\n",
+		"no file that can be used":             rotated + "port = x\n",
 		"a vCenter more, with credentials too": rotated + section("other", vc),
 	} {
-		if file, err := config.Parse("cloud.conf", []byte(text)); err == nil && b.Takes(t.Context(), file, provider.Proof{}) {
+		if b.Takes(t.Context(), parse(t, text), provider.Proof{}) {
 			t.Errorf("%s: the cloud takes the file", reason)
 		}
-	}
-	if b.isLoggedIn(rotated) == nil {
-		t.Error("nothing has replaced the session")
 	}
 	if !b.Takes(t.Context(), parse(t, rotated), provider.Proof{}) {
 		t.Fatal("the cloud does not take other credentials")
@@ -42,23 +45,58 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// TestPasswordReachesFileFirst (VS-AUTH-5, FW-CONFIG-11): a password that is in the file before vCenter has it is tried
-// once vCenter refuses the old one, after one refused login.
+// TestPasswordReachesFileFirst (VS-AUTH-5, FW-CONFIG-11): a password that is in the file before vCenter has it is
+// tried without a call. Until vCenter accepts it, and after the former file is back, the session is that of the old
+// one, also after vCenter has ended it.
 func TestPasswordReachesFileFirst(t *testing.T) {
 	t.Parallel()
+	clock := testclock.NewFakeClock(time.Now())
+	times := quick
+	times.session.LoginGuard = login.NewGuard(login.DefaultLimits(), clock)
 	b := newFixture(t, "", one())
-	vc := b.fleet.VCenters()[0]
-	b.eventually("the session is that of the old file", func() error { return b.isLoggedIn(b.text) })
-	file := strings.Replace(b.text, vc.Password(), "rotated", 1)
-	if b.isLoggedIn(file) == nil {
-		t.Error("nothing is logged in with the new password")
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
+	b.cloud = connectTo(t, b.text, kubetest.NewClientset(), times)
+	vc := b.fleet.VCenters()[0]
+	old, file := b.text, strings.Replace(b.text, vc.Password(), "rotated", 1)
+	b.eventually("the session is that of the old file", func() error { return b.isLoggedIn(old) })
+	clock.Step(login.DefaultLimits().Interval)
+	for _, reason := range []string{"the session works", "the session has ended"} {
+		b.eventually("the new password is refused", func() error {
+			if b.isLoggedIn(file) == nil || len(vc.RefusedLogins()) == 0 {
+				return errors.New("it is not")
+			}
+
+			return nil
+		})
+		b.eventually(reason, func() error { return b.hasSession(vc.Password()) })
+		vc.TerminateSessions()
+	}
+	b.eventually("the former file is back", func() error { return b.isLoggedIn(old) })
 	vc.SetPassword("rotated")
-	vc.TerminateSessions()
-	b.eventually("the new password is used", func() error { return b.isLoggedIn(file) })
-	if n := len(vc.RefusedLogins()); n > 1 {
+	b.eventually("the new password is used", func() error {
+		clock.Step(time.Second)
+
+		return b.isLoggedIn(file)
+	})
+	if n := len(vc.RefusedLogins()); n > 2 { // one for each API
 		t.Errorf("%d logins were refused", n)
 	}
+}
+
+// hasSession returns an error unless the session was made with a password.
+func (b fixture) hasSession(password string) error {
+	vcenters, err := b.source.current()
+	if err != nil {
+		return err
+	}
+	vc := b.fleet.VCenters()[0]
+	if !vcenters[0].session.LoggedIn(b.t.Context(), session.Credentials{User: vc.User(), Password: config.Secret(password)}) {
+		return errors.New("the session is another one")
+	}
+
+	return nil
 }
 
 // textOf returns the cloud-config for a vCenter with its current password.

@@ -38,7 +38,7 @@ type Source[C comparable] interface {
 	// Lookup returns the newest complete credentials of a name. Only the first call
 	// reads the source; later ones return what was read last. The error wraps
 	// apierr.ErrDenied if the source has none, and apierr.ErrUnavailable if it could
-	// not be read; that of [Inline] is the one that it was made with.
+	// not be read; that of [InFile] is the one that it was made with.
 	Lookup(ctx context.Context, name string) (C, error)
 
 	// Refresh reads the source now, for example because the cloud refused what

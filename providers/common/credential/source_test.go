@@ -13,16 +13,16 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 )
 
-func TestInline(t *testing.T) {
+func TestInFile(t *testing.T) {
 	t.Parallel()
 	want := login{"u", "p"}
-	source := credential.Inline(want, nil)
+	source := credential.NewInFile(want, nil)
 	source.Subscribe(func(context.Context) { t.Error("credentials in the cloud-config changed") })
 	must(t, source.Refresh(t.Context()))
 	if got, err := source.Lookup(t.Context(), "any"); err != nil || got != want {
 		t.Errorf("Lookup() = %v, %v", got, err)
 	}
-	if _, err := credential.Inline(login{}, errPart).Lookup(t.Context(), "any"); !errors.Is(err, errPart) {
+	if _, err := credential.NewInFile(login{}, errPart).Lookup(t.Context(), "any"); !errors.Is(err, errPart) {
 		t.Errorf("Lookup() = %v, want %v", err, errPart)
 	}
 }
@@ -136,36 +136,16 @@ func TestDirectorySkips(t *testing.T) {
 	}
 }
 
-// TestInlineReplaced (VS-AUTH-5): credentials that were only offered are tried after a refusal, and the former
-// ones after a refusal of those.
-func TestInlineReplaced(t *testing.T) {
+// TestInFileReplaced (VS-AUTH-5): subscribers are called for credentials that differ, which end an error.
+func TestInFileReplaced(t *testing.T) {
 	t.Parallel()
-	source, changes := credential.Inline("old", nil), 0
+	source, changes := credential.NewInFile("", errPart), 0
 	source.Subscribe(func(context.Context) { changes++ })
-	is := func(want string) {
-		t.Helper()
-		if got, err := source.Lookup(t.Context(), "any"); got != want || err != nil {
-			t.Errorf("Lookup() = %q, %v, want %q", got, err, want)
-		}
+	for range 2 {
+		source.Replace(t.Context(), "new")
 	}
-	refuse := func() {
-		if err := source.Refresh(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	refuse()
-	is("old")
-	source.Offer("new")
-	is("old")
-	refuse()
-	is("new")
-	refuse()
-	is("old")
-	source.Replace(t.Context(), "proven")
-	refuse()
-	is("proven")
-	source.Replace(t.Context(), "proven")
-	if changes != 1 {
-		t.Errorf("%d changes, want 1", changes)
+	must(t, source.Refresh(t.Context()))
+	if got, err := source.Lookup(t.Context(), "any"); got != "new" || err != nil || changes != 1 {
+		t.Errorf("Lookup() = %q, %v after %d changes, want new after one", got, err, changes)
 	}
 }

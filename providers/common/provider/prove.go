@@ -85,7 +85,8 @@ type Rotator interface {
 	// not compared.
 	Takes(ctx context.Context, file *config.File, proof Proof) bool
 	// LoggedIn reports whether the last login of the cloud was with the credentials of a
-	// cloud-config, which need not be proven. Otherwise the cloud begins to log in with new
-	// credentials, if it has some and the limit of refused logins allows it. It does not wait.
+	// cloud-config, which need not be proven. Otherwise the cloud begins to log in with them if
+	// the limit of refused logins allows it, and goes on with those in use until they are
+	// accepted. It does not wait.
 	LoggedIn(ctx context.Context, file *config.File) bool
 }

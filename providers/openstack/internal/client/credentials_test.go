@@ -74,7 +74,7 @@ func TestCredentials(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := f.open(t, credential.Inline(tc.from, nil))
+			c := f.open(t, credential.NewInFile(tc.from, nil))
 			got, err := c.Project(bounded(t))
 			if tc.want == nil {
 				if err != nil || got != project {

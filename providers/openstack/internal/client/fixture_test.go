@@ -125,7 +125,7 @@ func (f *fixture) open(t *testing.T, from client.Source, change ...func(*client.
 		fn(&cfg, &options)
 	}
 	if from == nil {
-		from = credential.Inline(f.Credentials(openstack.UserCCM), nil)
+		from = credential.NewInFile(f.Credentials(openstack.UserCCM), nil)
 	}
 
 	return f.NewClient(t, cfg, from, options)

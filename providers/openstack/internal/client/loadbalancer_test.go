@@ -104,7 +104,7 @@ func TestPagesOfLoadBalancers(t *testing.T) {
 	f.addLB("LB")
 	f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: "lb", Subnet: f.subnet, Project: openstack.ProjectOther, Tags: []string{"a", "b"}})
 	// An operator may list all projects.
-	lbs := f.open(t, credential.Inline(f.Credentials(openstack.UserOperator), nil)).LoadBalancer()
+	lbs := f.open(t, credential.NewInFile(f.Credentials(openstack.UserOperator), nil)).LoadBalancer()
 	if project, err := f.open(t, nil).Project(bounded(t)); err != nil || project != f.ProjectID(openstack.ProjectCCM) {
 		t.Fatalf("project = %s, %v", project, err)
 	}
@@ -303,7 +303,7 @@ func TestReadsOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	f := newLBFixture(t, openstack.Options{})
 	foreign := f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: "lb", Subnet: f.subnet, Project: openstack.ProjectOther})
-	operator := f.open(t, credential.Inline(f.Credentials(openstack.UserOperator), nil)).LoadBalancer()
+	operator := f.open(t, credential.NewInFile(f.Credentials(openstack.UserOperator), nil)).LoadBalancer()
 	lbs, ctx := f.client.LoadBalancer(), bounded(t)
 	get := func(s *client.LoadBalancerService, id string) error { return without(s.GetLoadBalancer(ctx, id)) }
 	must(t, is(get(lbs, missingID), apierr.ErrNotFound))

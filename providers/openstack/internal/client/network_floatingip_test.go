@@ -26,7 +26,7 @@ func TestFloatingIPLists(t *testing.T) {
 		f.AddFloatingIP(openstack.FloatingIPSpec{Network: f.external, Description: fmt.Sprint(i)})
 	}
 	foreign := f.AddFloatingIP(openstack.FloatingIPSpec{Network: f.external, Description: "free", Project: openstack.ProjectOther})
-	net, ctx := f.open(t, credential.Inline(f.Credentials(openstack.UserOperator), nil)).Network(), bounded(t)
+	net, ctx := f.open(t, credential.NewInFile(f.Credentials(openstack.UserOperator), nil)).Network(), bounded(t)
 	all, err := net.ListFloatingIPs(ctx)
 	must(t, err)
 	if diff := cmp.Diff([]string{"0", "1", "2", "3", "4", "free", "of the port"}, namesOf(all, ipName)); diff != "" {

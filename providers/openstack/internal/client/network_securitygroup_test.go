@@ -24,7 +24,7 @@ func TestSecurityGroupLists(t *testing.T) {
 		f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: "same"})
 	}
 	f.AddSecurityGroup(openstack.SecurityGroupSpec{Name: "same", Project: openstack.ProjectOther})
-	net, ctx := f.open(t, credential.Inline(f.Credentials(openstack.UserOperator), nil)).Network(), bounded(t)
+	net, ctx := f.open(t, credential.NewInFile(f.Credentials(openstack.UserOperator), nil)).Network(), bounded(t)
 	name := func(g *client.SecurityGroup) string { return g.Name }
 	found, err := net.SecurityGroupsByName(ctx, "same")
 	must(t, err)

@@ -112,7 +112,7 @@ func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.Options{})
 	reason := apierr.Mark(apierr.ErrDenied, errors.New("no credentials"))
-	c := f.open(t, credential.Inline(client.Credentials{}, reason))
+	c := f.open(t, credential.NewInFile(client.Credentials{}, reason))
 	must(t, is(get(bounded(t), c), reason))
 	f.count(t, opLogin, 0)
 }
@@ -195,7 +195,7 @@ func TestConfiguredTokenIsKept(t *testing.T) {
 	f := newFixture(t, openstack.Options{})
 	token := issueToken(t, f)
 	f.Interceptor().Reset()
-	c := f.open(t, credential.Inline(client.Credentials{Token: secretOf(token)}, nil))
+	c := f.open(t, credential.NewInFile(client.Credentials{Token: secretOf(token)}, nil))
 	ctx := bounded(t)
 	if _, err := c.Project(ctx); err != nil {
 		t.Fatal(err)

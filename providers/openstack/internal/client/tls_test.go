@@ -103,7 +103,7 @@ func TestInvalidConfig(t *testing.T) {
 	for name, cfg := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := client.New(cfg, credential.Inline(client.Credentials{}, nil), client.Options{}); err == nil || strings.Contains(err.Error(), "the-password") {
+			if _, err := client.New(cfg, credential.NewInFile(client.Credentials{}, nil), client.Options{}); err == nil || strings.Contains(err.Error(), "the-password") {
 				t.Errorf("New() = %v, want an error without a password", err)
 			}
 		})
@@ -199,7 +199,7 @@ func TestProxied(t *testing.T) {
 
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	c, err := client.New(client.Config{AuthURL: base + "/identity"}, credential.Inline(client.Credentials{}, nil), client.Options{Dial: dial})
+	c, err := client.New(client.Config{AuthURL: base + "/identity"}, credential.NewInFile(client.Credentials{}, nil), client.Options{Dial: dial})
 	must(t, err)
 	if _, err := c.Project(bounded(t)); err == nil {
 		t.Error("login without credentials succeeded")

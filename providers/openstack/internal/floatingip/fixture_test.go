@@ -79,7 +79,7 @@ func newFixture(t *testing.T, options openstack.Options, annotations annotated) 
 	f.lb = f.addBalancer(f.subnet)
 	o := f.ClientOptions()
 	o.RetryTime = 1 // a fault is to be seen, not retried
-	f.api = f.NewClient(t, f.ClientConfig(), credential.Inline(f.Credentials(openstack.UserCCM), nil), o)
+	f.api = f.NewClient(t, f.ClientConfig(), credential.NewInFile(f.Credentials(openstack.UserCCM), nil), o)
 	f.finder = networks.New(f.api.Network(), networks.Options{})
 
 	return f
@@ -191,7 +191,7 @@ func (f *fixture) wantCalls(t *testing.T, reason string, want map[string]int) {
 // floatingIPs describes all floating IPs of the project: address, port and whose it is.
 func (f *fixture) floatingIPs(t *testing.T) []string {
 	t.Helper()
-	net := f.NewClient(t, f.ClientConfig(), credential.Inline(f.Credentials(openstack.UserCCM), nil), f.ClientOptions()).Network()
+	net := f.NewClient(t, f.ClientConfig(), credential.NewInFile(f.Credentials(openstack.UserCCM), nil), f.ClientOptions()).Network()
 	all, err := net.ListFloatingIPs(bounded(t))
 	must(t, err)
 	_, port := f.vip()

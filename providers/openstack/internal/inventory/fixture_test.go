@@ -61,7 +61,7 @@ func (f *fixture) connect(t *testing.T, user string, cfg client.Config) {
 	o := f.ClientOptions()
 	o.Clock = clock.RealClock{}
 	o.RetryTime = time.Nanosecond // a fault is to be seen, not retried
-	api := f.NewClient(t, cfg, credential.Inline(f.Credentials(user), nil), o)
+	api := f.NewClient(t, cfg, credential.NewInFile(f.Credentials(user), nil), o)
 	f.Inventory = inventory.New(
 		inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project},
 		inventory.Config{Clock: f.clock, Nodes: f.listNodes, ListWait: openstacktest.Timeout},

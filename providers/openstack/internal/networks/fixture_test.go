@@ -48,7 +48,7 @@ func newFixture(t *testing.T, options openstack.Options) *fixture {
 	}
 	o := f.ClientOptions()
 	o.RetryTime = time.Nanosecond // a fault is to be seen, not retried
-	api := f.NewClient(t, f.ClientConfig(), credential.Inline(f.Credentials(openstack.UserCCM), nil), o)
+	api := f.NewClient(t, f.ClientConfig(), credential.NewInFile(f.Credentials(openstack.UserCCM), nil), o)
 	f.Finder = networks.New(api.Network(), networks.Options{Clock: f.clock})
 
 	return f

@@ -70,7 +70,7 @@ func (c *Cloud) ClientOptions() client.Options {
 func (c *Cloud) Client(t testing.TB) *client.Client {
 	t.Helper()
 
-	return c.NewClient(t, c.ClientConfig(), credential.Inline(c.Credentials(openstack.UserCCM), nil), c.ClientOptions())
+	return c.NewClient(t, c.ClientConfig(), credential.NewInFile(c.Credentials(openstack.UserCCM), nil), c.ClientOptions())
 }
 
 // NewClient makes a client, which is closed with the test.

@@ -312,6 +312,8 @@ func peek(r *http.Request) string {
 	return string(body)
 }
 
-func inline(credentials client.Credentials) client.Source { return credential.Inline(credentials, nil) }
+func inline(credentials client.Credentials) client.Source {
+	return credential.NewInFile(credentials, nil)
+}
 
 func prefix(text string) netip.Prefix { return netip.MustParsePrefix(text) }

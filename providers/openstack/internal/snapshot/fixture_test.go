@@ -71,7 +71,7 @@ func newFixture(t testing.TB, user string) *fixture {
 	f.AddRouter(openstack.RouterSpec{Name: "router", External: f.external, Subnets: []string{f.subnet}})
 	other := f.AddNetwork(openstack.NetworkSpec{Name: "other", Project: openstack.ProjectOther})
 	f.foreign = f.AddSubnet(openstack.SubnetSpec{Network: other, CIDR: "10.1.0.0/16"})
-	f.client = f.NewClient(t, f.ClientConfig(), credential.Inline(f.Credentials(user), nil), f.ClientOptions())
+	f.client = f.NewClient(t, f.ClientConfig(), credential.NewInFile(f.Credentials(user), nil), f.ClientOptions())
 	if _, err := f.client.LoadBalancer().Version(t.Context()); err != nil { // logs in
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func newSession(t *testing.T, v *cloudsim.VCenter) *session.Session {
 	ok(t, err)
 	s, err := session.New(
 		session.Endpoint{Name: "vc", Server: host, Port: number, CAFile: v.CAFile()},
-		[]session.Source{session.Inline(session.Credentials{User: v.User(), Password: config.Secret(v.Password())})},
+		[]session.Source{session.NewInFile(session.Credentials{User: v.User(), Password: config.Secret(v.Password())})},
 		session.Options{},
 	)
 	ok(t, err)

@@ -142,7 +142,8 @@ func (s *Session) replace(ctx context.Context, seen int) error {
 	return err
 }
 
-// establish makes a session where there is none.
+// establish makes a session where there is none: with the credentials of the source, and if vCenter
+// refuses them and has accepted others before, with those.
 func (s *Session) establish(ctx context.Context, api api) error {
 	if err := s.unavailable(api); err != nil {
 		return err
@@ -155,8 +156,18 @@ func (s *Session) establish(ctx context.Context, api api) error {
 
 		return err
 	}
+	err = s.logIn(ctx, api, source, credentials)
+	s.mu.Lock()
+	proven := s.proven
+	s.mu.Unlock()
+	if !errors.Is(err, apierr.ErrDenied) || proven == (Credentials{}) || proven == credentials {
+		return err
+	}
+	if _, former := s.tryLogin(ctx, api, source, proven); former != nil {
+		return errors.Join(err, fmt.Errorf("with the credentials before: %w", former))
+	}
 
-	return s.logIn(ctx, api, source, credentials)
+	return nil
 }
 
 // unavailable returns the cause if no login to an API may be tried now.
@@ -253,6 +264,7 @@ func (s *Session) recordLogin(ctx context.Context, api api, credentials Credenti
 	closed, old := s.closed, s.conns[api]
 	if err == nil && !closed {
 		s.set(api, c)
+		s.proven = credentials
 	}
 	s.mu.Unlock()
 

@@ -95,7 +95,7 @@ func TestDirectoryAway(t *testing.T) {
 // vCenters do not wait for it.
 func TestNoPermissionIsNoWrongPassword(t *testing.T) {
 	t.Parallel()
-	f := newLinkedSessions(t, 2, func(b *fixture) session.Source { return session.Inline(b.right()) })
+	f := newLinkedSessions(t, 2, func(b *fixture) session.Source { return session.NewInFile(b.right()) })
 	ctx := bounded(t)
 	soap := f.fixtures[0].Inject("Login", simserver.Always(), vsphere.Fault(&types.NoPermission{}))
 	rest := f.fixtures[0].Inject("RESTLogin", simserver.Always(), simserver.Status(http.StatusForbidden))

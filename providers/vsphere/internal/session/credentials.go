@@ -92,9 +92,9 @@ func redactURL(text string) string {
 type Source = credential.Source[Credentials]
 
 // InFile is the source of credentials in the cloud-config itself.
-type InFile = credential.Replaceable[Credentials]
+type InFile = credential.InFile[Credentials]
 
-// Inline returns the source of credentials in the cloud-config itself.
-func Inline(credentials Credentials) *InFile {
-	return credential.Inline(credentials, credentials.check())
+// NewInFile returns the source of credentials in the cloud-config itself.
+func NewInFile(credentials Credentials) *InFile {
+	return credential.NewInFile(credentials, credentials.check())
 }

@@ -201,7 +201,7 @@ func TestValidate(t *testing.T) {
 				t.Errorf("Validate() = %v, want %q", err, tc.want)
 			}
 			heals := tc.endpoint.CAFile != ""
-			_, newErr := session.New(tc.endpoint, []session.Source{session.Inline(session.Credentials{})}, session.Options{})
+			_, newErr := session.New(tc.endpoint, []session.Source{session.NewInFile(session.Credentials{})}, session.Options{})
 			if got := newErr == nil; got != (err == nil || heals) {
 				t.Errorf("New() = %v where Validate() = %v", newErr, err)
 			}
@@ -225,7 +225,7 @@ func TestSilentServer(t *testing.T) {
 		Server: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port,
 		RoundTrips: 1, Insecure: true,
 	}
-	source := session.Inline(session.Credentials{User: "u", Password: "p"})
+	source := session.NewInFile(session.Credentials{User: "u", Password: "p"})
 	s, err := session.New(endpoint, []session.Source{source}, session.Options{LoginTimeout: shortTimeout})
 	if err != nil {
 		t.Fatal(err)

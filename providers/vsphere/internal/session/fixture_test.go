@@ -108,7 +108,7 @@ func (b *fixture) right() session.Credentials {
 func (b *fixture) open(t *testing.T, options session.Options, sources ...session.Source) *session.Session {
 	t.Helper()
 	if len(sources) == 0 {
-		sources = []session.Source{session.Inline(b.right())}
+		sources = []session.Source{session.NewInFile(b.right())}
 	}
 	s, err := session.New(b.endpoint, sources, options)
 	if err != nil {

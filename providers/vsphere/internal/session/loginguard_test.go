@@ -32,7 +32,7 @@ func TestWrongPasswordNeverLocksTheAccount(t *testing.T) {
 				wrong := b.right()
 				wrong.Password = "wrong"
 
-				return session.Inline(wrong)
+				return session.NewInFile(wrong)
 			})
 			ctx := bounded(t)
 			for range 600 {
@@ -53,7 +53,7 @@ func TestChangedPasswordNeverLocksTheAccount(t *testing.T) {
 	for _, count := range []int{1, 2, 6} {
 		t.Run(fmt.Sprintf("%d vCenters", count), func(t *testing.T) {
 			t.Parallel()
-			f := newLinkedSessions(t, count, func(b *fixture) session.Source { return session.Inline(b.right()) })
+			f := newLinkedSessions(t, count, func(b *fixture) session.Source { return session.NewInFile(b.right()) })
 			ctx := bounded(t)
 			f.succeed(ctx, t, time.Second)
 			vc := f.fixtures[0]
@@ -86,7 +86,7 @@ func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
 	f := newLinkedSessions(t, len(users), func(*fixture) session.Source {
 		next++
 
-		return session.Inline(session.Credentials{User: users[next-1], Password: "wrong"})
+		return session.NewInFile(session.Credentials{User: users[next-1], Password: "wrong"})
 	})
 	for range 400 {
 		f.call(bounded(t))
@@ -99,7 +99,7 @@ func TestSpellingsOfAUserAreOneAccount(t *testing.T) {
 // with it. They wait for its result no longer than their callers do.
 func TestFirstLoginRunsAlone(t *testing.T) {
 	t.Parallel()
-	f := newLinkedSessions(t, 6, func(b *fixture) session.Source { return session.Inline(b.right()) })
+	f := newLinkedSessions(t, 6, func(b *fixture) session.Source { return session.NewInFile(b.right()) })
 	ctx := bounded(t)
 	hold := simserver.NewHold()
 	defer hold.Release()
@@ -166,7 +166,7 @@ func TestOtherDirectoryIsTriedSoon(t *testing.T) {
 	wrong, right := newFixture(t, vsphere.VCenterSpec{Password: "another"}), newFixture(t, vsphere.VCenterSpec{})
 	right.endpoint.Name = "vc2"
 	options := session.Options{Clock: wrong.clock, LoginGuard: login.NewGuard(login.DefaultLimits(), wrong.clock)}
-	source := session.Inline(right.right())
+	source := session.NewInFile(right.right())
 	first, second := wrong.open(t, options, source), right.open(t, options, source)
 	ctx := bounded(t)
 	if err := first.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
@@ -199,7 +199,7 @@ func TestLostResponsesCountAsRefusals(t *testing.T) {
 				wrong := b.right()
 				wrong.Password = "wrong"
 
-				return session.Inline(wrong)
+				return session.NewInFile(wrong)
 			})
 			for _, b := range f.fixtures {
 				b.Inject(op, simserver.Always(), simserver.DropResponse())
@@ -243,7 +243,7 @@ func TestWrongPassword(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{})
 	wrong := b.right()
 	wrong.Password = "wrong"
-	s := b.open(t, session.Options{Clock: b.clock}, session.Inline(wrong))
+	s := b.open(t, session.Options{Clock: b.clock}, session.NewInFile(wrong))
 	ctx := bounded(t)
 	start := b.clock.Now()
 	for range 3600 {

@@ -21,6 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
@@ -161,6 +162,7 @@ func useCredentials(t *testing.T, api *credentialtest.APIServer, source *credent
 	eventually(t, "rotation", func() bool { return b.Count("Login") == 2 && b.Count("RESTLogin") == 2 })
 	api.Put(b.dotted(refused)...)
 	eventually(t, "refusal", func() bool { return b.Count("Login") == 3 })
+	b.SetPassword("none that is known")
 	b.TerminateSessions()
 	err := s.SOAP(ctx, find)
 	if !errors.Is(err, apierr.ErrDenied) {
@@ -168,6 +170,8 @@ func useCredentials(t *testing.T, api *credentialtest.APIServer, source *credent
 	}
 	fmt.Fprintf(log, "%v %+v %#v\n", err, err, err)
 
+	b.SetPassword(second)
+	b.clock.Step(login.DefaultLimits().Interval)
 	api.Put(append(b.dotted(second), "notes", unknown, "server_a", misplaced)...)
 	eventually(t, "complete credentials", func() bool { return s.SOAP(ctx, find) == nil })
 	c, err := source.Lookup(ctx, b.endpoint.Server)

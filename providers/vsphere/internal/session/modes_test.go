@@ -54,7 +54,7 @@ func TestHolderOfKey(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
 	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{}, session.Inline(keyPair(t, &key.PublicKey, key)))
+	s := b.open(t, session.Options{}, session.NewInFile(keyPair(t, &key.PublicKey, key)))
 	ctx := bounded(t)
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
 	got := [4]int{b.Count("LoginByToken"), b.Count("Login"), b.Count("STSIssue"), b.Count("RESTLogin")}
@@ -94,7 +94,7 @@ func TestHolderOfKeyRefused(t *testing.T) {
 			if tc.effect != nil {
 				b.Inject("STSIssue", simserver.Always(), tc.effect)
 			}
-			s := b.open(t, session.Options{Clock: b.clock}, session.Inline(tc.credentials))
+			s := b.open(t, session.Options{Clock: b.clock}, session.NewInFile(tc.credentials))
 			for range 3 {
 				err := s.SOAP(bounded(t), find)
 				if !errors.Is(err, apierr.ErrDenied) || !strings.Contains(err.Error(), tc.want) {
@@ -159,7 +159,7 @@ func TestSharedSession(t *testing.T) {
 func TestSharedSessionRefusedByREST(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
-	source := session.Inline(session.Credentials{ManagerURL: b.SharedSessionURL().String(), ManagerToken: managerToken})
+	source := session.NewInFile(session.Credentials{ManagerURL: b.SharedSessionURL().String(), ManagerToken: managerToken})
 	s := b.open(t, session.Options{Clock: b.clock}, source)
 	ctx := bounded(t)
 	b.Inject("ListCategories", simserver.Always(), simserver.Status(http.StatusUnauthorized))
@@ -193,7 +193,7 @@ func TestServiceAccountToken(t *testing.T) {
 	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
 	file := filepath.Join(t.TempDir(), "token")
 	must(t, os.WriteFile(file, []byte("expired"), 0o600))
-	source := session.Inline(session.Credentials{ManagerURL: b.SharedSessionURL().String()})
+	source := session.NewInFile(session.Credentials{ManagerURL: b.SharedSessionURL().String()})
 	s := b.open(t, session.Options{Clock: b.clock, TokenFile: file}, source)
 	ctx := bounded(t)
 	for range 3 {
@@ -254,7 +254,7 @@ func TestSessionManagerErrors(t *testing.T) {
 				credentials.ManagerURL = manager.URL
 			}
 			options := session.Options{TokenFile: filepath.Join(t.TempDir(), "missing")}
-			err := b.open(t, options, session.Inline(credentials)).SOAP(bounded(t), find)
+			err := b.open(t, options, session.NewInFile(credentials)).SOAP(bounded(t), find)
 			if diff := cmp.Diff(tc.meaning, err, equateErrors); diff != "" {
 				t.Errorf("SOAP(): -want error, +got error:\n%s", diff)
 			}

@@ -34,7 +34,7 @@ func TestPartOfCredentialsIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, source := newSecret(t, tc.pairs...)
-			s := b.open(t, session.Options{}, source, session.Inline(b.right()))
+			s := b.open(t, session.Options{}, source, session.NewInFile(b.right()))
 			err := s.SOAP(bounded(t), find)
 			if tc.want == "" {
 				if err != nil {

@@ -73,7 +73,7 @@ func TestProxied(t *testing.T) {
 		Server: proxiedServer, CAFile: os.Getenv(proxiedCAFile), Thumbprint: os.Getenv(proxiedThumbprint), RoundTrips: 1,
 	}
 	credentials := session.Credentials{User: user, Password: config.Secret(os.Getenv(proxiedPassword))}
-	s, err := session.New(endpoint, []session.Source{session.Inline(credentials)}, session.Options{})
+	s, err := session.New(endpoint, []session.Source{session.NewInFile(credentials)}, session.Options{})
 	must(t, err)
 	ctx := bounded(t)
 	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list), s.Close(ctx)))

@@ -80,9 +80,9 @@ func (b *fixture) checkRotation(t *testing.T, s *session.Session, write func(pas
 	}
 }
 
-// VS-AUTH-5: new credentials that are wrong leave the session that works alone,
-// and cost one failed login. They are tried again after a delay: often the Secret
-// changes before the vCenter does.
+// VS-AUTH-5: new credentials that are wrong leave the session that works alone, and cost one failed
+// login. If that session ends, the former ones log in again. The new ones are tried again after a
+// delay: often the Secret changes before the vCenter does.
 func TestWrongRotationKeepsTheSession(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
@@ -105,6 +105,13 @@ func TestWrongRotationKeepsTheSession(t *testing.T) {
 	if n := b.Count("Login"); n != 2 {
 		t.Errorf("%d logins, want 2", n)
 	}
+	must(t, s.REST(ctx, list))
+	b.TerminateSessions()
+	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
+	if n := len(b.RefusedLogins()); n != 1 {
+		t.Errorf("%d refused logins, want 1", n)
+	}
+	before, _ = b.ids()
 
 	b.SetPassword("too early")
 	b.clock.Step(15 * time.Second)

@@ -50,7 +50,7 @@ func TestSecretIsPreferred(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, vsphere.VCenterSpec{})
 	_, source := newSecret(t, b.dotted(b.Password())...)
-	inline := session.Inline(session.Credentials{User: b.User(), Password: "outdated"})
+	inline := session.NewInFile(session.Credentials{User: b.User(), Password: "outdated"})
 	s := b.open(t, session.Options{}, source, inline)
 	must(t, s.SOAP(bounded(t), find))
 	if n := b.Count("Login"); n != 1 {

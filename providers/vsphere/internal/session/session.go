@@ -44,6 +44,8 @@ type Session struct {
 	mu     sync.Mutex
 	closed bool
 	conns  [apiCount]*conn // nil where there is no session
+	// proven are the credentials of the last login that vCenter accepted.
+	proven Credentials
 	// abandoned are no longer used, and may still exist in vCenter.
 	abandoned []*conn
 	// loggedOut are those that Close ended.
@@ -113,9 +115,13 @@ func (s *Session) Account() string {
 	return ""
 }
 
-// LoggedIn reports whether the session was made with these credentials.
-func (s *Session) LoggedIn(credentials Credentials) bool {
-	c := s.current(apiSOAP)
+// LoggedIn reports whether the session was made with these credentials. Otherwise it begins a login
+// with changed ones.
+func (s *Session) LoggedIn(ctx context.Context, credentials Credentials) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.applyChanges(ctx)
+	c := s.conns[apiSOAP]
 
 	return c != nil && c.credentials == credentials
 }

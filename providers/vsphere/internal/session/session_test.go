@@ -210,10 +210,10 @@ func TestSourceOrder(t *testing.T) {
 		sources []session.Source
 		want    error
 	}{
-		"First":   {"the first source is used", []session.Source{session.Inline(b.right()), session.Inline(wrong)}, nil},
-		"Nothing": {"a source without credentials is skipped", []session.Source{credential.NewDirectory(t.TempDir(), session.Parse), session.Inline(b.right())}, nil},
-		"Wrong":   {"credentials of the next source are not tried after a refusal", []session.Source{session.Inline(wrong), session.Inline(b.right())}, apierr.ErrDenied},
-		"None":    {"no source has credentials", []session.Source{credential.NewDirectory(t.TempDir(), session.Parse), session.Inline(session.Credentials{})}, session.ErrMissing},
+		"First":   {"the first source is used", []session.Source{session.NewInFile(b.right()), session.NewInFile(wrong)}, nil},
+		"Nothing": {"a source without credentials is skipped", []session.Source{credential.NewDirectory(t.TempDir(), session.Parse), session.NewInFile(b.right())}, nil},
+		"Wrong":   {"credentials of the next source are not tried after a refusal", []session.Source{session.NewInFile(wrong), session.NewInFile(b.right())}, apierr.ErrDenied},
+		"None":    {"no source has credentials", []session.Source{credential.NewDirectory(t.TempDir(), session.Parse), session.NewInFile(session.Credentials{})}, session.ErrMissing},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
