@@ -20,8 +20,8 @@ type scenario struct {
 	// first is what the Service has from the start, change what the user changes then.
 	first, change []edit
 	// create means that there is no load balancer before, remove that it is deleted, shared
-	// that it is that of another Service, and joins that it is so after the change.
-	create, remove, shared, joins bool
+	// that it is that of another Service.
+	create, remove, shared bool
 	// upstream means that the upstream controller has made the load balancer and published its
 	// VIP, and unchanged that this stays.
 	upstream, unchanged bool
@@ -34,9 +34,9 @@ type scenario struct {
 	target, cluster string
 	// logins means that faults of logins are injected, too.
 	logins bool
-	// gap means that Octavia allows no change without one, leaves that the address changes, and
-	// withdrawn that the floating IP is not wanted any more.
-	gap, leaves, withdrawn bool
+	// gap means that Octavia allows no change without one, and withdrawn that the floating IP is
+	// not wanted any more.
+	gap, withdrawn bool
 	// after is what the cloud-config is changed to, empty if it stays.
 	after string
 	// ungroups means that the cloud-config ends or begins managed security groups.
@@ -64,9 +64,6 @@ func (s scenario) edit(p *lbProcess) {
 	p.t.Helper()
 	for _, change := range s.change {
 		p.edit(s.name(), func(service *v1.Service) { change(p.lbSite, service) })
-	}
-	if s.joins {
-		p.share("web", "shop")
 	}
 }
 
@@ -111,8 +108,6 @@ func crashScenarios() map[string]scenario {
 		"delete part by part":  {remove: true, config: "cascade-delete = false\n" + monitors},
 		"delete and keep":      {remove: true, first: edits(annotated(request.AnnotationKeepFloatingIP, "true"))},
 		"leave":                {remove: true, shared: true, config: monitors},
-		"own instead":          {shared: true, leaves: true, change: edits(unannotate)},
-		"shared instead":       {joins: true, leaves: true, config: monitors},
 		"node joins":           {update: true, nodes: 3},
 		"node joins, a group":  {update: true, nodes: 3, config: managed},
 		"node joins, serially": {update: true, nodes: 3, config: serial},
@@ -124,7 +119,6 @@ func crashScenarios() map[string]scenario {
 		"sharer gets a port":   {shared: true, change: edits(kubetest.Port(v1.ProtocolTCP, 8443)), config: managed},
 		"owner gets a port":    {shared: true, target: "shop", change: edits(kubetest.Port(v1.ProtocolTCP, 8443))},
 		"owner loses a port":   {shared: true, target: "shop", first: nil, change: edits(func(s *v1.Service) { s.Spec.Ports[0].Port = 8081 })},
-		"moves to another one": {leaves: true, change: []edit{moved}},
 		"port added":           {change: edits(kubetest.Port(v1.ProtocolTCP, 8443)), config: monitors},
 		"port removed":         {change: edits(func(s *v1.Service) { s.Spec.Ports = s.Spec.Ports[:1] }), config: monitors},
 		"port becomes UDP":     {change: edits(func(s *v1.Service) { s.Spec.Ports[1].Protocol = v1.ProtocolUDP })},
@@ -162,12 +156,3 @@ func crashScenarios() map[string]scenario {
 
 // unannotateInternal makes a Service external.
 func unannotateInternal(s *v1.Service) { delete(s.Annotations, string(request.AnnotationInternal)) }
-
-// moved has a Service use the load balancer of shop instead of its own.
-func moved(site *lbSite, service *v1.Service) {
-	for _, lb := range site.LoadBalancers() {
-		if lb.Name == "kube_service_kubernetes_default_shop" {
-			service.Annotations[string(request.AnnotationLoadBalancerID)] = lb.ID
-		}
-	}
-}

@@ -159,26 +159,7 @@ func (c *crash) watch(p *lbProcess) {
 		if s.name() == name && s.remove || name == "web" && s.create {
 			continue
 		}
-		c.watchKept(p, before, after, s, c.until(name, before))
-	}
-}
-
-// until returns what reports that the address of a Service that leaves its load balancer is no
-// longer wanted: the status has another one.
-func (c *crash) until(name string, before *v1.Service) func() bool {
-	if !c.scenario.leaves || c.scenario.name() != name {
-		return nil
-	}
-	former := before.Annotations[string(request.AnnotationLoadBalancerAddress)]
-
-	return func() bool {
-		service, err := c.api.CoreV1().Services(before.Namespace).Get(context.Background(), name, metav1.GetOptions{})
-		if err != nil {
-			return false
-		}
-		ingress := service.Status.LoadBalancer.Ingress
-
-		return len(ingress) > 0 && ingress[0].IP != former
+		c.watchKept(p, before, after, s)
 	}
 }
 
@@ -204,7 +185,7 @@ var allowedClient = netip.MustParseAddr("198.51.100.7")
 
 // watchKept has the cloud report whenever a port of a Service is not served that is before and
 // after a change: at any address that stays, by the first Node, which all changes keep.
-func (s *lbSite) watchKept(p *lbProcess, before, after *v1.Service, change scenario, until func() bool) {
+func (s *lbSite) watchKept(p *lbProcess, before, after *v1.Service, change scenario) {
 	p.t.Helper()
 	addresses := []string{s.LoadBalancer(before.Annotations[string(request.AnnotationLoadBalancerID)]).VIPAddress}
 	if public := before.Annotations[string(request.AnnotationLoadBalancerAddress)]; !change.withdrawn && public != addresses[0] {
@@ -221,7 +202,7 @@ func (s *lbSite) watchKept(p *lbProcess, before, after *v1.Service, change scena
 		}
 		for _, address := range addresses {
 			s.Watch(openstack.Watch{
-				Address: address, Protocol: string(port.Protocol), Port: int(port.Port), Member: member, Client: allowedClient, Guarded: change.guarded, Until: until,
+				Address: address, Protocol: string(port.Protocol), Port: int(port.Port), Member: member, Client: allowedClient, Guarded: change.guarded,
 			})
 		}
 	}

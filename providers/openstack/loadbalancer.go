@@ -95,10 +95,9 @@ type loadBalancer struct {
 	// ports has a lock for each port of a Node. It is acquired inside an operation.
 	ports    keylock.Set
 	prefixes prefixes
-	// stalled has since when load balancers cannot be changed, and moved since when Services
-	// have the address of the load balancer that they have moved to.
-	stalled, moved stalls
-	requested      creations
+	// stalled has since when load balancers cannot be changed.
+	stalled   stalls
+	requested creations
 	// seen has when a load balancer was last there, by its ID.
 	seen sync.Map
 	// refusedCreations has the last [refusedCreation] of a Service, by its UID.
@@ -220,7 +219,6 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 func (l *loadBalancer) drop(svc *v1.Service) {
 	l.services.Forget(svc)
 	l.stalled.drop(svc.UID)
-	l.moved.drop(svc.UID)
 	l.requested.drop(svc.UID)
 	l.refusedCreations.Delete(svc.UID)
 	l.memberSubnets.Delete(svc.UID)
@@ -240,9 +238,8 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 		if err != nil {
 			return err
 		}
-		in := input{
-			service: svc, names: r.Names, id: r.LoadBalancerID, request: r, nodes: nodes, create: create, existing: request.ForDelete(svc, cluster),
-		}
+		existing := request.ForDelete(svc, cluster)
+		in := input{service: svc, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, create: create, existing: existing}
 		run := &run{loadBalancer: l, input: in, warnings: warnings, kept: in.existing.Kept}
 		err = run.sync(ctx)
 		if noted, ok := errors.AsType[*notedError](err); ok {

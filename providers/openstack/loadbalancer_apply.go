@@ -97,9 +97,6 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, steps change.
 	}
 	err := r.apply(ctx, env, steps)
 	r.complete = true
-	if len(d.withheld) > 0 {
-		r.tighten = func(ctx context.Context) error { return r.apply(ctx, env, d.withheld) }
-	}
 	if len(steps) == 0 && !o.created {
 		r.lists.Keep(o.parts)
 	}
@@ -111,7 +108,7 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, steps change.
 		return r.publish(ctx, o.info.ID, r.explain(o.info.ID, err))
 	}
 
-	return r.publish(ctx, o.info.ID, r.incomplete(append(d.gaps(err), env.Gaps()...), err))
+	return r.publish(ctx, o.info.ID, r.services.Incomplete(r.operation(), append(d.gaps(err), env.Gaps()...), err))
 }
 
 // addressOf returns the address to publish after a plan. A Service whose floating IP was
@@ -258,7 +255,7 @@ func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) erro
 		r.addr = netip.Addr{}
 	}
 
-	return r.publish(ctx, id, r.incomplete(append(d.gaps(err), env.Gaps()...), err))
+	return r.publish(ctx, id, r.services.Incomplete(r.operation(), append(d.gaps(err), env.Gaps()...), err))
 }
 
 // removeSurplus deletes other load balancers that were made for the Service: a creation

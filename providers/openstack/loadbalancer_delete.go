@@ -20,7 +20,7 @@ import (
 func (l *loadBalancer) identify(cluster string, svc *v1.Service) input {
 	existing := request.ForDelete(svc, cluster)
 
-	return input{service: svc, names: existing.Names, id: existing.LoadBalancerID, existing: existing, deletes: true}
+	return input{service: svc, names: existing.Names, id: existing.InUse(), existing: existing, deletes: true}
 }
 
 // look returns the status of the load balancer of a Service, and reports whether anything

@@ -55,9 +55,7 @@ func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
 	return steps, nil
 }
 
-// diffGroup plans the security group, or its deletion if groups are not managed any more. What
-// it allows for the load balancers that the Service is to leave stays until then: clients use
-// them.
+// diffGroup plans the security group, or its deletion if groups are not managed any more.
 func (r *run) diffGroup(o *observed, d *desired) change.Plan {
 	if d.group == nil {
 		return securitygroup.DiffDelete(o.group)
@@ -66,13 +64,7 @@ func (r *run) diffGroup(o *observed, d *desired) change.Plan {
 	r.warn(warnings...)
 	d.incomplete = append(d.incomplete, gaps...)
 
-	steps := securitygroup.Diff(o.group, d.group)
-	if len(r.others) == 0 {
-		return steps
-	}
-	d.withheld = steps.Removals()
-
-	return steps.Additions()
+	return securitygroup.Diff(o.group, d.group)
 }
 
 // errListeners means that the listeners of a load balancer are not as the Service wants them.

@@ -54,6 +54,8 @@ type balancer struct {
 	// use them any more, and lost is one that certainly does not exist.
 	others []string
 	lost   string
+	// ignored is the load balancer of the annotation if the Service keeps another one, else empty.
+	ignored string
 	// former are the names of the Service in the load balancer of another one, if they are
 	// those of a cluster that was renamed since, else nil.
 	former *request.Names
@@ -83,40 +85,39 @@ func (e *notedError) Error() string { return e.warning.Message }
 // Unwrap returns the cause.
 func (e *notedError) Unwrap() error { return e.cause }
 
-// find returns the load balancer of a Service, locked: that of the annotation, or that
-// with its name. It is an error if that may be one of another Service, or if it is not
-// certain that there is none.
+// find returns the load balancer of a Service, locked: that of the record, or else that of the
+// annotation, or that with its name. It is an error if that may be one of another Service, or if
+// it is not certain that there is none.
 //
-//	annotated, exists                              it
-//	annotated, 404, one has the name               that one
-//	annotated, 404, the Service had it             none, if project and region are proven
-//	annotated, 404, the Service is deleted         the same
-//	annotated, 404                                 error
-//	annotated, any other response                  error
-//	not annotated                                  the one with the name, or none
+//	known by its ID, exists                        it
+//	known, 404, the annotation has another one     that one, if project and region are proven
+//	known, 404, one has the name                   that one
+//	known, 404, the Service had it                 none, if project and region are proven
+//	known, 404, the Service is deleted             the same
+//	known, 404                                     error
+//	known, any other response                      error
+//	not known                                      the one with the name, or none
 //
 // None is an error as long as one may have been requested that lists do not show yet.
 func (l *loadBalancer) find(ctx context.Context, in input) (*balancer, error) {
-	found, err := l.findOne(ctx, in)
+	found, err := l.findUsed(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if found.info == nil {
 		err = l.checkRequested(in)
 	}
-	if err == nil {
-		found.others, err = l.othersOf(ctx, in, found)
-	}
 	if err != nil {
 		found.release()
 
 		return nil, err
 	}
+	found.others = in.othersOf(found)
 
 	return found, nil
 }
 
-// findOne is find without the other load balancers that the Service may have parts in.
+// findOne returns the load balancer with the ID of a call, or else with its name.
 func (l *loadBalancer) findOne(ctx context.Context, in input) (*balancer, error) {
 	if in.id == "" {
 		return l.findUnknown(ctx, in)

@@ -10,6 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
 // reasonFixed is a load balancer that keeps what it was made with, although its Service wants
@@ -39,6 +40,10 @@ func (r *run) warnFixed(o *observed, d *desired) {
 	}
 	if kept = append(kept, r.fixedMembers(o, d)...); len(kept) > 0 {
 		r.warn(service.Warn(reasonFixed, "Load balancer %s keeps what cannot be changed: %s", o.info.ID, plan.Commas(kept)))
+	}
+	if o.ignored != "" {
+		r.warn(service.Warn(reasonFixed, "Load balancer %s of the Service stays: annotation %s has %s instead. To use that one, delete the Service and create it again",
+			o.info.ID, request.AnnotationLoadBalancerID, o.ignored))
 	}
 	r.warnAddress(o, want.VIP.Address)
 }

@@ -7,17 +7,109 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// othersOf returns the load balancers besides the found one that the Service may have parts
-// in: those of the record, or those that the upstream controller has left.
-func (l *loadBalancer) othersOf(ctx context.Context, in input, found *balancer) ([]string, error) {
-	recorded := in.existing.Recorded
-	if len(recorded) == 0 {
-		return l.upstreamOthers(ctx, in, found)
+// findUsed returns the load balancer that the Service uses, whatever its annotation has now. The
+// record decides, or the published address: of several recorded ones, and if there is no record.
+func (l *loadBalancer) findUsed(ctx context.Context, in input) (*balancer, error) {
+	annotated := in.existing.LoadBalancerID
+	var err error
+	if recorded := in.existing.RecordedIDs(); len(recorded) > 1 {
+		if in.id, err = l.published(ctx, in, recorded); err != nil {
+			return nil, err
+		}
 	}
+	if in.id == annotated || annotated == "" {
+		return l.findCarried(ctx, in)
+	}
+	found, err := l.get(ctx, in, in.id)
+	switch {
+	case err == nil && slices.Contains(in.existing.Recorded, annotated):
+		return found, nil
+	case err == nil:
+		found.ignored = annotated
+
+		return found, nil
+	case certainty.ResponseOf(err) != certainty.NotFound:
+		return nil, err
+	}
+	if in.deletes {
+		return l.findLost(ctx, in) // it has nothing in the other one
+	}
+	if err := l.confirmAbsent(ctx, in, certainty.NotFound); err != nil {
+		return nil, err
+	}
+	lost := in.id
+	in.id = annotated
+	found, err = l.findOne(ctx, in)
+	if err == nil && found.lost == "" {
+		found.lost = lost
+	}
+
+	return found, err
+}
+
+// published returns the one of several recorded load balancers that has the published address, or
+// else the one that is in use according to the record and the annotation.
+func (l *loadBalancer) published(ctx context.Context, in input, recorded []string) (string, error) {
+	var rows []*client.LoadBalancerInfo
+	for _, id := range recorded {
+		info, err := l.Octavia.GetLoadBalancer(ctx, id)
+		if certainty.ResponseOf(err) == certainty.NotFound {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("load balancer %s: %w", id, err)
+		}
+		if !info.Provisioning.IsDeleted() {
+			rows = append(rows, info)
+		}
+	}
+	serving, err := l.withAddress(ctx, in, rows)
+	if err != nil || serving == nil {
+		return in.id, err
+	}
+
+	return serving.ID, nil
+}
+
+// findCarried is findOne unless the Service is one of the upstream controller, has nothing in the
+// found load balancer, and its tag and its address are those of another one: the annotation was
+// changed. A tag alone is also that of the Service with the same name in another cluster.
+func (l *loadBalancer) findCarried(ctx context.Context, in input) (*balancer, error) {
+	found, err := l.findOne(ctx, in)
+	tag := in.names.LoadBalancer()
+	if err != nil || len(in.existing.Recorded) > 0 || !in.publishedAddress().IsValid() ||
+		found.info != nil && (found.owner || slices.Contains(found.info.Tags, tag)) {
+		return found, err
+	}
+	rows, err := l.list(ctx, client.LoadBalancerQuery{Tags: []string{tag}})
+	if err != nil {
+		found.release()
+
+		return nil, fmt.Errorf("find load balancers with tag %s: %w", tag, err)
+	}
+	rows = lists.Filter(rows, func(row *client.LoadBalancerInfo) bool {
+		return row.ID != found.lost && (found.info == nil || row.ID != found.info.ID)
+	})
+	serving, err := l.withAddress(ctx, in, rows)
+	if err != nil || serving == nil {
+		return found, err
+	}
+	found.release()
+	found, err = l.get(ctx, in, serving.ID)
+	if err == nil {
+		found.ignored = in.id
+	}
+
+	return found, err
+}
+
+// othersOf returns the recorded load balancers that the Service does not use.
+func (in input) othersOf(found *balancer) []string {
 	used := []string{found.lost}
 	if found.info != nil {
 		used = append(used, found.info.ID)
@@ -26,31 +118,7 @@ func (l *loadBalancer) othersOf(ctx context.Context, in input, found *balancer) 
 		used = append(used, request.Requested)
 	}
 
-	return lists.Without(recorded, used), nil
-}
-
-// upstreamOthers returns the load balancers besides the found one that a Service of the upstream
-// controller may have parts in. If it has something in the found one there are none, or else the
-// annotation may have been changed, and the one with its tag and its address is the former one.
-// A tag alone is also that of the Service with the same name in another cluster.
-func (l *loadBalancer) upstreamOthers(ctx context.Context, in input, found *balancer) ([]string, error) {
-	tag := in.names.LoadBalancer()
-	if !in.publishedAddress().IsValid() || found.info != nil && (found.owner || slices.Contains(found.info.Tags, tag)) {
-		return nil, nil
-	}
-	rows, err := l.list(ctx, client.LoadBalancerQuery{Tags: []string{tag}})
-	if err != nil {
-		return nil, fmt.Errorf("find load balancers with tag %s: %w", tag, err)
-	}
-	rows = lists.Filter(rows, func(row *client.LoadBalancerInfo) bool {
-		return row.ID != found.lost && (found.info == nil || row.ID != found.info.ID)
-	})
-	former, err := l.withAddress(ctx, in, rows)
-	if err != nil || former == nil {
-		return nil, err
-	}
-
-	return []string{former.ID}, nil
+	return lists.Without(in.existing.Recorded, used)
 }
 
 // formerNames returns the names that the Service has in the load balancer of another one since

@@ -3,7 +3,6 @@ package openstack
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -246,147 +245,20 @@ func TestLoadBalancerLostEarly(t *testing.T) {
 }
 
 // TestLoadBalancerNeverHad (OS-LB-3): the ID of a load balancer that does not exist and that
-// the Service never had is an error, also if it had another one, which serves on.
+// the Service never had is an error.
 func TestLoadBalancerNeverHad(t *testing.T) {
 	t.Parallel()
 	b := balance(t, "")
-	owner := b.ensure(b.create(web()))
-	sharer := b.ensure(b.sharing(owner))
-	b.change(sharer, annotated(request.AnnotationLoadBalancerID, missing))
+	svc := b.create(web(annotate(request.AnnotationLoadBalancerID, missing)))
 	b.untouched("a mistake", func() {
-		if err := b.sync(sharer); !errors.Is(err, errNoBalancer) {
+		if err := b.sync(svc); !errors.Is(err, errNoBalancer) {
 			t.Errorf("sync: %v", err)
 		}
 	})
-	b.serves(b.address(sharer), 8080, b.nodes...)
-	if err := b.remove(sharer); err != nil {
-		t.Errorf("remove: %v", err)
-	}
-	b.serves(b.address(owner), 8080)
-}
-
-// TestLoadBalancerLeft (OS-LB-29): a Service that gets another load balancer has nothing in
-// the former one, which is deleted if it was made for it. Until then the former one serves.
-func TestLoadBalancerLeft(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		// shares means that the Service shares the load balancer of another one at first, and
-		// joins that it shares the one of a third Service then, or else has its own.
-		shares, joins bool
-		edit          func(b *balanced, svc, third *v1.Service)
-	}{
-		"Removed": {"shared, then its own", true, false, func(*balanced, *v1.Service, *v1.Service) {}},
-		"Changed": {"shared, then another one", true, true, func(*balanced, *v1.Service, *v1.Service) {}},
-		"Own":     {"its own, then a shared one", false, true, func(*balanced, *v1.Service, *v1.Service) {}},
-		"Upstream": {"the upstream controller has left no record", true, false, func(b *balanced, svc, _ *v1.Service) {
-			b.change(svc, func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationLoadBalancers)) })
-		}},
-		"UpstreamChanged": {"the same with another one", true, true, func(b *balanced, svc, _ *v1.Service) {
-			b.change(svc, func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationLoadBalancers)) })
-		}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := balance(t, "")
-			first := b.ensure(b.create(web()))
-			third := b.ensure(b.create(web(kubetest.ServiceUID(thirdUID), func(svc *v1.Service) { svc.Name = "third" })))
-			svc := b.create(apiService())
-			if tc.shares {
-				b.change(svc, annotated(request.AnnotationLoadBalancerID, b.balancerOf(first).ID))
-			}
-			svc = b.ensure(svc)
-			former, before := b.balancerOf(svc).ID, b.address(svc)
-			tc.edit(b, svc, third)
-			b.start("")
-			b.change(svc, func(svc *v1.Service) {
-				unannotate(svc)
-				if tc.joins {
-					annotated(request.AnnotationLoadBalancerID, b.balancerOf(third).ID)(svc)
-				}
-			})
-			if err := b.sync(svc); again(err) == 0 {
-				t.Errorf("%s: the address is published first: %v", tc.reason, err)
-			}
-			b.serves(before, 8080, b.nodes...)
-			b.serves(b.address(svc), 8080, b.nodes...)
-			svc = b.inSteps(svc)
-			if events := b.recorded(); count(events, string(reasonLeft)) != 1 {
-				t.Errorf("%s: events %v", tc.reason, events)
-			}
-			if now := b.balancerOf(svc); now.ID == former || tc.joins != (now.ID == b.balancerOf(third).ID) {
-				t.Errorf("%s: load balancer %s", tc.reason, now.Name)
-			}
-			b.serves(b.address(svc), 8080, b.nodes...)
-			b.serves(before, 8080)
-			if tc.shares {
-				b.serves(before, 80, b.nodes...)
-				if lb := b.LoadBalancer(former); slices.Contains(lb.Tags, apiName) || len(lb.Listeners) != 2 || len(lb.Pools) != 2 {
-					t.Errorf("%s: left is %+v", tc.reason, lb)
-				}
-			}
-			b.untouched("nothing has changed", func() { b.ensure(svc) })
-			for _, svc := range []*v1.Service{svc, first, third} {
-				b.removed(svc)
-			}
-			b.nothingLeft()
-		})
-	}
+	b.removed(svc)
 }
 
 const thirdUID = "55555555-5555-4555-8555-555555555555"
-
-// TestLoadBalancerLeftLater (OS-LB-29): a Service that is deleted, or whose annotation changes
-// again, before it has left a load balancer leaves nothing there.
-func TestLoadBalancerLeftLater(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		// then is what happens while Octavia refuses to change the former load balancer.
-		then func(b *balanced, svc, first *v1.Service)
-	}{
-		"Again":   {"it is repeated", func(*balanced, *v1.Service, *v1.Service) {}},
-		"Restart": {"by the next process", func(b *balanced, _, _ *v1.Service) { b.start("") }},
-		"Deleted": {"the deletion ends it", func(b *balanced, svc, _ *v1.Service) {
-			if !b.exists(svc) || b.remove(svc) == nil {
-				b.t.Error("something is left")
-			}
-		}},
-		"Back": {"the user changes it back", func(b *balanced, svc, first *v1.Service) {
-			b.change(svc, annotated(request.AnnotationLoadBalancerID, b.balancerOf(first).ID))
-		}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := balance(t, "")
-			first := b.ensure(b.create(web()))
-			svc := b.ensure(b.sharing(first))
-			b.change(svc, unannotate)
-			b.Interceptor().Inject("octavia.DeleteListener", simserver.Always(), openstack.Error(500, "", "not now"))
-			for range 3 {
-				if err := b.sync(svc); err == nil {
-					t.Errorf("%s: it has not left yet", tc.reason)
-				}
-			}
-			tc.then(b, svc, first)
-			b.Interceptor().Clear()
-			if name != "Deleted" {
-				svc = b.inSteps(svc)
-				b.serves(b.address(svc), 8080, b.nodes...)
-				if all := len(b.LoadBalancers()); (name == "Back") != (all == 1) {
-					t.Errorf("%s: %d load balancers", tc.reason, all)
-				}
-			}
-			b.removed(svc)
-			b.serves(b.address(first), 8080)
-			b.serves(b.address(first), 80, b.nodes...)
-			b.removed(first)
-			b.nothingLeft()
-		})
-	}
-}
 
 // TestLoadBalancerLeftForeign (OS-LB-2, OS-LB-29): neither the record of a copy of the Service
 // nor the tag of a Service with the same name has anything removed.
@@ -559,30 +431,4 @@ func TestLoadBalancerJoinedMeanwhile(t *testing.T) {
 	b.serves(address, 8080, b.nodes...)
 	b.removed(sharer)
 	b.nothingLeft()
-}
-
-// TestLoadBalancerLeftBackoff (OS-LB-29): a former load balancer that cannot be left costs ever
-// fewer requests, and the Service is complete once it is left.
-func TestLoadBalancerLeftBackoff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		// Attempts are counted.
-		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
-		svc := b.ensure(b.sharing(b.ensure(b.create(web()))))
-		b.change(svc, unannotate)
-		b.Interceptor().Inject("octavia.DeleteListener", simserver.Always(), openstack.Error(500, "", "not now"))
-		began, n := time.Now(), 0
-		for ; time.Since(began) < time.Hour; n++ {
-			err := b.sync(svc)
-			if again(err) == 0 {
-				t.Fatalf("sync: %v", err)
-			}
-			time.Sleep(again(err))
-		}
-		if most := 20; n > most {
-			t.Errorf("%d syncs in an hour, want at most %d", n, most)
-		}
-		b.Interceptor().Clear()
-		b.inSteps(svc)
-	})
 }

@@ -37,7 +37,7 @@ func (g sharedGroups) SecurityGroupsByName(ctx context.Context, name string) ([]
 // for which the lists need not be fresh. Everything else is decided with reads of this load
 // balancer alone.
 func (r *run) syncFromLists(ctx context.Context) (bool, error) {
-	if r.id == "" || !r.hadAddress() || r.moves() || r.create && r.needsMembers() || r.listsFailed.within(listsBackoff) {
+	if r.id == "" || !r.hadAddress() || r.isUnclear() || r.create && r.needsMembers() || r.listsFailed.within(listsBackoff) {
 		return false, nil
 	}
 	parts, associated, usable, err := r.lists.Observed(ctx, r.id)

@@ -114,7 +114,7 @@ func testLive(t *testing.T, k kind, name string, change liveChange) {
 	}
 	changed := l.scenario
 	changed.guarded = k.managed && !l.ungroups
-	l.watchKept(p, p.stored("web"), after, changed, nil)
+	l.watchKept(p, p.stored("web"), after, changed)
 	l.reconfigure()
 	next := l.runWith(t, p.api)
 	l.edit(next)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
@@ -22,7 +21,8 @@ import (
 type input struct {
 	service *v1.Service
 	names   request.Names
-	// id is the load balancer of the annotation, empty without it.
+	// id is the load balancer that the Service uses, empty if none is known, see
+	// [request.Existing.InUse].
 	id string
 	// request is nil if the Service is deleted.
 	request *request.Request
@@ -69,12 +69,11 @@ func (in input) had(id string) bool {
 	return in.hadAddress()
 }
 
-// moves reports whether the record has another load balancer than the annotation: the Service
-// is on the way from one to another.
-func (in input) moves() bool {
+// isUnclear reports whether the record has another load balancer than the annotation, or several.
+func (in input) isUnclear() bool {
 	recorded := in.existing.Recorded
 
-	return len(recorded) > 0 && !slices.Equal(recorded, []string{in.id})
+	return len(recorded) > 0 && !slices.Equal(recorded, []string{in.existing.LoadBalancerID})
 }
 
 // isPublished reports whether an address is that of the annotation, or in the status.
@@ -141,10 +140,7 @@ type desired struct {
 	// plansFloatingIP means that the plan has steps about the floating IP.
 	plansFloatingIP bool
 	group           *securitygroup.Desired
-	// withheld are the steps that take from the group what the load balancers need that the
-	// Service is to leave.
-	withheld change.Plan
-	warnings []service.Warning
+	warnings        []service.Warning
 	// addOnly means that some Nodes are not known: nothing is removed. incomplete are the
 	// reasons for which the Service must be synced again.
 	addOnly    bool

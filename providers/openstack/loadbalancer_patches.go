@@ -85,7 +85,7 @@ func (p *patches) drop(uid types.UID) {
 // isOwnPatch reports whether the Service is synced because its annotations were just
 // written, and its load balancer is ACTIVE, which is all that is read then.
 func (r *run) isOwnPatch(ctx context.Context) (bool, error) {
-	if !r.patched.take(r.input) || r.moves() {
+	if !r.patched.take(r.input) || r.isUnclear() {
 		return false, nil
 	}
 	info, err := r.Octavia.GetLoadBalancer(ctx, r.id)

@@ -15,7 +15,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -40,15 +39,13 @@ type run struct {
 	warnings []service.Warning
 	// complete means that these are all: the sync did not end early.
 	complete bool
-	// current is the ID of the load balancer to publish, empty before there is one, and others
-	// are those of [balancer].
+	// current is the ID of the load balancer to publish, empty before there is one. Others and
+	// ignored are those of [balancer].
 	current string
 	others  []string
+	ignored string
 	// recorded is the version of the Service with the record of this run, empty without one.
 	recorded string
-	// tighten ends what the security group allows for the load balancers that the Service is to
-	// leave, nil if that is nothing.
-	tighten func(ctx context.Context) error
 	// kept is the VIP that the Service keeps as its address, for the record; the zero Addr for
 	// none, see [input.keptVIP].
 	kept netip.Addr
@@ -70,7 +67,7 @@ func (r *run) sync(ctx context.Context) error {
 		return err
 	}
 	if err := r.syncFound(ctx); err != nil {
-		return r.withFormer(ctx, err)
+		return err
 	}
 
 	return r.leave(ctx)
@@ -84,7 +81,7 @@ func (r *run) syncFound(ctx context.Context) error {
 	}
 	defer found.release()
 	r.warn(found.warnings...)
-	r.others = found.others
+	r.others, r.ignored = found.others, found.ignored
 	switch {
 	case found.info == nil && !r.create:
 		return errMissing
@@ -101,14 +98,13 @@ func (r *run) syncFound(ctx context.Context) error {
 	return r.removeSurplus(ctx, found)
 }
 
-// findSettled is find after a wait for a load balancer that is being changed, unless the Service has
-// others: clients may use those, which have to follow the Nodes. It is not locked meanwhile, since
-// Services that share it would hold their workers, too, and is then looked for again: it may have
-// been deleted or given to another Service.
+// findSettled is find after a wait for a load balancer that is being changed. It is not locked
+// meanwhile, since Services that share it would hold their workers, too, and is then looked for
+// again: it may have been deleted or given to another Service.
 func (r *run) findSettled(ctx context.Context) (*balancer, error) {
 	for {
 		found, err := r.find(ctx, r.input)
-		if err != nil || !found.isChanging() || len(found.others) > 0 {
+		if err != nil || !found.isChanging() {
 			return found, err
 		}
 		found.release()
@@ -176,8 +172,8 @@ func (r *run) neverWorked(ctx context.Context, found *balancer) (bool, error) {
 	if !r.create || !found.owner || !own || isServing(info) || r.isPublished(info.VIPAddress) {
 		return false, nil
 	}
-	if isNew, err := r.neverPublished(ctx, info.ID); !isNew || err != nil {
-		return false, err
+	if r.hadAddress() && (len(r.existing.Recorded) == 0 || slices.Contains(r.existing.Recorded, info.ID)) {
+		return false, nil // the address may be its: a list may lack its floating IP
 	}
 	if info.VIPPortID == "" {
 		return true, nil
@@ -188,33 +184,6 @@ func (r *run) neverWorked(ctx context.Context, found *balancer) (bool, error) {
 	}
 
 	return len(floating) == 0, nil
-}
-
-// neverPublished reports whether the address of the Service, if it has one, is certainly not
-// that of a load balancer: the record has never had it, or a load balancer that the Service used
-// before is found to have the address. That this one seems to have none proves nothing, since a
-// list may lack its floating IP.
-func (r *run) neverPublished(ctx context.Context, id string) (bool, error) {
-	recorded := r.existing.Recorded
-	if !r.hadAddress() || len(recorded) > 0 && !slices.Contains(recorded, id) {
-		return true, nil
-	}
-	var rows []*client.LoadBalancerInfo
-	for _, other := range lists.Without(r.others, []string{request.Requested}) {
-		info, err := r.Octavia.GetLoadBalancer(ctx, other)
-		if errors.Is(err, apierr.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return false, err
-		}
-		if !info.Provisioning.IsDeleted() {
-			rows = append(rows, info)
-		}
-	}
-	serving, err := r.withAddress(ctx, r.input, rows)
-
-	return serving != nil, err
 }
 
 // isServing reports whether Octavia has measured that a load balancer works, whatever its
@@ -234,7 +203,9 @@ const (
 // load balancer is found by its name.
 func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error {
 	values := r.recordOf(append([]string{request.Requested}, r.others...))
-	values[request.AnnotationLoadBalancerID] = ""
+	if r.ignored == "" {
+		values[request.AnnotationLoadBalancerID] = ""
+	}
 	if _, err := r.publisher.annotate(ctx, r.service, values); err != nil {
 		return err
 	}
@@ -314,9 +285,12 @@ func (r *run) publish(ctx context.Context, id string, err error) error {
 	defer cancel()
 	r.current = id
 	values := published(id, r.addr)
+	if r.ignored != "" {
+		delete(values, request.AnnotationLoadBalancerID)
+	}
 	// Without a record, the address proves that the ID was not the user's. That the Service is
 	// internal is recorded all the same, see [input.keptVIP].
-	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.complete && r.create && r.request.Internal {
+	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.ignored != "" || r.complete && r.create && r.request.Internal {
 		maps.Copy(values, r.recordOf(append([]string{id}, r.others...)))
 	}
 	_, failure := r.publisher.annotate(ctx, r.service, values)

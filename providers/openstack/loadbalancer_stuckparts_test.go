@@ -59,14 +59,6 @@ func TestLoadBalancerPartsPending(t *testing.T) {
 			b.serves(b.address(sharer), 8080, b.nodes...)
 			b.gone(sharer)
 		}},
-		"Leave": {"the Service moves to the load balancer of another one", monitors + byParts, func(b *balanced, svc *v1.Service) {
-			owner := b.ensure(b.create(apiService()))
-			b.moveTo(svc, owner)
-			b.inSteps(svc)
-			if all := b.LoadBalancers(); len(all) != 1 {
-				b.t.Errorf("%d load balancers", len(all))
-			}
-		}},
 		"DeleteByParts":          {"a pool is deleted with its health monitor", monitors + byParts, (*balanced).gone},
 		"DeleteByPartsUnchecked": {"there are no health monitors", byParts, (*balanced).gone},
 		"DeleteSerial":           {"the parts were made one by one", monitors + byParts + serial, (*balanced).gone},

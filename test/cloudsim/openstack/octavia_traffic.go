@@ -165,8 +165,6 @@ type Watch struct {
 	// Guarded means that the security groups of the member must let it in, too: from the
 	// virtual IP address or the subnet of the member, or with the provider ovn from the client.
 	Guarded bool
-	// Until reports whether it is no longer wanted; nil for never. It must not call the Cloud.
-	Until func() bool
 }
 
 // watch is a Watch with its result.
@@ -264,11 +262,6 @@ func (c *Cloud) look(op string) {
 	}
 	all, now := c.serving(), time.Now()
 	for _, w := range c.watches {
-		if w.Until != nil && w.Until() {
-			w.set(false, now)
-
-			continue
-		}
 		served := slices.ContainsFunc(all, func(e served) bool { return c.serves(e, w.Watch) })
 		if !served && !w.down {
 			c.outages = append(c.outages, op+": "+w.name())

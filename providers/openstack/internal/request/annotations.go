@@ -120,9 +120,9 @@ const (
 
 // Load balancers that exist.
 const (
-	// AnnotationLoadBalancerID is the load balancer of the Service. Set it to use one that
-	// exists, also of another Service. The controller sets it once the load balancer is
-	// known.
+	// AnnotationLoadBalancerID is the load balancer of the Service. Set it on a new Service to
+	// use one that exists, also of another Service. The controller sets it once the load balancer
+	// is known. A later change has no effect.
 	//
 	// Type: ID
 	// Default: the load balancer with the name of the Service, which is created if there is none

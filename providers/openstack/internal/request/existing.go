@@ -2,10 +2,12 @@ package request
 
 import (
 	"net/netip"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
@@ -25,6 +27,19 @@ type Existing struct {
 	// KeepFloatingIP detaches the floating IP instead of deleting it.
 	KeepFloatingIP bool
 }
+
+// InUse returns the ID of the load balancer that the Service uses, empty if none is known: the
+// recorded one stays if the annotation is changed or removed.
+func (e Existing) InUse() string {
+	if ids := e.RecordedIDs(); len(ids) > 0 && !slices.Contains(ids, e.LoadBalancerID) {
+		return ids[0]
+	}
+
+	return e.LoadBalancerID
+}
+
+// RecordedIDs returns the load balancers of the record whose ID is known.
+func (e Existing) RecordedIDs() []string { return lists.Without(e.Recorded, []string{Requested}) }
 
 // ForDelete returns what finds and deletes the load balancer of a Service.
 func ForDelete(svc *v1.Service, cluster string) Existing {
