@@ -88,7 +88,7 @@ func (c *crash) slowly(slow func(*sim.Cloud), i explore.Injection) {
 }
 
 // persist makes calls of a process until there is nothing left to do.
-func (c *crash) persist(what string, want state, call func(*loadBalancer) error) {
+func (c *crash) persist(what string, want regionState, call func(*loadBalancer) error) {
 	c.t.Helper()
 	lb := c.fresh()
 	lb.Tuning.Wait.Limit = 5 * time.Millisecond // so that it has to return

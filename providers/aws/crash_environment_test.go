@@ -311,8 +311,8 @@ func (s *environment) pick(numbers []int) []*v1.Node {
 	return nodes
 }
 
-// state is all that exists.
-type state struct {
+// regionState is all that exists.
+type regionState struct {
 	dump  string
 	leaks string
 }
@@ -321,22 +321,22 @@ type state struct {
 type described struct {
 	calls int
 	at    time.Time
-	state state
+	state regionState
 }
 
 // state describes what exists, once for all who need it before the next call.
 // What changes the region in another way has to drop the last description.
-func (s *environment) state() state {
+func (s *environment) state() regionState {
 	calls, at := s.Interceptor().Total(), s.clock.Now()
 	if last := s.described; last == nil || last.calls != calls || !last.at.Equal(at) {
-		s.described = &described{calls, at, state{s.Dump(), strings.Join(s.Leaks(), "\n")}}
+		s.described = &described{calls, at, regionState{s.Dump(), strings.Join(s.Leaks(), "\n")}}
 	}
 
 	return s.described.state
 }
 
 // lost are the lines of a state that are not in another one.
-func (s state) lost(later state) []string {
+func (s regionState) lost(later regionState) []string {
 	there := map[string]bool{}
 	for line := range strings.Lines(later.dump) {
 		there[line] = true

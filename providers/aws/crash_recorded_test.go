@@ -24,7 +24,7 @@ func recordingFile(name string) string {
 // golden describes the baseline for the recordings, which go test -run '^TestCrash$' -update writes
 // without the race detector: the different reads, the writes in order, and what has come
 // and gone in the region.
-func (c *crash) golden(before state) string {
+func (c *crash) golden(before regionState) string {
 	reads := map[string]bool{}
 	var writes []string
 	for _, one := range c.recording.exchanges[c.primed:] {

@@ -89,14 +89,14 @@ type crash struct {
 
 	// empty is the state without the Service, and start with the Service as it
 	// was, from where the baseline begins.
-	empty state
+	empty regionState
 	start moment
 	// recording has the exchanges of the baseline. The first ones bring the load
 	// balancer of before up to date, in scenarios with same.
 	recording recording
 	primed    int
 	// want is the end of the baseline, and unreached what does not get through then.
-	want      state
+	want      regionState
 	unreached []string
 	// events are those of the baseline, and recorded is the text about it.
 	events   []string
@@ -323,7 +323,7 @@ func (c *crash) remove() {
 	if err := c.retry(func() error { return deleteOperation(c.t.Context(), lb, c.service, nil) }); err != nil {
 		c.t.Fatalf("the next process: delete: %v", err)
 	}
-	if diff := cmp.Diff(c.empty, c.state(), cmp.AllowUnexported(state{})); diff != "" {
+	if diff := cmp.Diff(c.empty, c.state(), cmp.AllowUnexported(regionState{})); diff != "" {
 		c.t.Errorf("-before +deleted:\n%s", diff)
 	}
 }

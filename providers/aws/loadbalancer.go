@@ -66,17 +66,15 @@ type loadBalancer struct {
 	Groups  *securitygroup.Reader
 	Classic *securitygroup.Classic
 	// services runs one operation at a time for each Service.
-	services *service.Reconciler
+	services *service.Reconciler[state]
 	// vpcs has a lock for the rules of nodes in each VPC. It is acquired inside
 	// an operation.
 	vpcs keylock.Set
 	// deleting has the names of load balancers that are being deleted. They need no
 	// rules any more, though they still exist.
 	deleting sync.Map
-	// deletions has when the deletion of load balancers of Services that stay began,
-	// by the UID of the Service.
-	deletions sync.Map
-	synced    synced
+	// stored is the state that was stored last of a load balancer.
+	stored atomic.Pointer[syncedState]
 	// needs has the rules that load balancers need in the security groups of nodes,
 	// lost those that were removed there although they are needed.
 	needs securitygroup.KnownNeeds
@@ -105,7 +103,7 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 		NLB:                snapshot.New(c.ELBV2, c.Tuning.Snapshot),
 		Groups:             groups,
 		Classic:            classic,
-		services:           service.NewReconciler(operationTimeout),
+		services:           service.NewReconciler[state](operationTimeout),
 		limits:             change.NewLimits(),
 		missing:            newMissing(),
 	}
@@ -135,25 +133,26 @@ func (l *loadBalancer) GetLoadBalancerName(_ context.Context, _ string, svc *v1.
 // GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load
 // balancer as long as any resource of it is left, since deletion ends when
 // there is none.
-func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
+func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error) {
 	if request.KindOf(svc) == request.Unmanaged {
 		return nil, false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
-	defer cancel()
-	in := l.identify(clusterName, svc)
-	hostname, exists, err := l.look(ctx, in)
-	if err != nil {
-		return nil, false, err
-	}
-	if !exists {
-		// The Service may be deleted without another call.
-		l.forget(in)
+	err = l.services.Read(ctx, svc, func(ctx context.Context, known *state) error {
+		in := l.identify(clusterName, svc, known)
+		var hostname string
+		if hostname, exists, err = l.look(ctx, in); err != nil {
+			return err
+		}
+		if exists {
+			status = statusOf(hostname)
+		} else {
+			l.forget(in) // the Service may be deleted without another call
+		}
 
-		return nil, false, nil
-	}
+		return nil
+	})
 
-	return statusOf(hostname), true, nil
+	return status, exists && err == nil, err
 }
 
 // EnsureLoadBalancer implements cloudprovider.LoadBalancer. A load balancer that
@@ -185,9 +184,9 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 		return nil
 	}
 
-	return l.services.Run(ctx, svc, func(ctx context.Context) error {
-		in := l.identify(clusterName, svc)
-		in.deletedAt = l.deletionBegan(svc)
+	return l.services.Run(ctx, svc, func(ctx context.Context, known *state) error {
+		in := l.identify(clusterName, svc, known)
+		in.deletedAt = in.deletionBegan()
 		if err := l.remove(ctx, in); err != nil {
 			return err
 		}
@@ -199,29 +198,30 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 
 // forget drops the state of a load balancer that no longer exists.
 func (l *loadBalancer) forget(in input) {
-	l.synced.forget(in.request.Name)
 	l.needs.Forget(in.request.Name)
 	l.lost.forget(in.request.Name)
-	l.deletions.Delete(in.service.UID)
 	l.services.Forget(in.service)
 }
 
 // deletionBegan returns when the deletion of the load balancer of a Service was
 // requested. That of a Service which is no longer of type LoadBalancer was with the
 // first call.
-func (l *loadBalancer) deletionBegan(svc *v1.Service) time.Time {
-	if svc.DeletionTimestamp != nil {
-		return svc.DeletionTimestamp.Time
+func (in input) deletionBegan() time.Time {
+	if at := in.service.DeletionTimestamp; at != nil {
+		return at.Time
 	}
-	began, _ := l.deletions.LoadOrStore(svc.UID, time.Now())
+	if in.state.deletion.IsZero() {
+		in.state.deletion = time.Now()
+	}
 
-	return began.(time.Time)
+	return in.state.deletion
 }
 
 // sync turns the load balancer of a Service into the desired one, and returns its
 // hostname.
 func (l *loadBalancer) sync(ctx context.Context, in input, nodes []*v1.Node) (hostname string, err error) {
-	err = l.services.Run(ctx, in.service, func(ctx context.Context) error {
+	err = l.services.Run(ctx, in.service, func(ctx context.Context, known *state) error {
+		in.state = known
 		var warnings []service.Warning
 		if in.request, warnings, err = request.New(in.service, nodes, in.config); err != nil {
 			return err

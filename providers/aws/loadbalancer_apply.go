@@ -39,8 +39,7 @@ func (l *loadBalancer) apply(ctx context.Context, in input, env *change.Env, ste
 // its hostname. Warnings about the Service are reported as Events, together
 // with those of the plan.
 func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.Warning) (string, error) {
-	l.synced.forget(in.request.Name)
-	l.deletions.Delete(in.service.UID)
+	*in.state = state{}
 	o, err := l.observe(ctx, in)
 	if err != nil {
 		return "", err
@@ -67,7 +66,7 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	l.services.Report(in.service, warnings)
 	err = errors.Join(failure, d.Incomplete)
 	if err == nil && !withheld && env.Complete() {
-		l.synced.put(in, o, d, targetGroups, env)
+		l.store(in, syncedBy(in, o, d, targetGroups, env))
 	}
 	if leavesGaps(failure) {
 		err = l.services.Incomplete(in.operation(), d.gaps(o, env, withheld, failure), err)

@@ -14,7 +14,7 @@ func TestOperationsHaveADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lb := newLoadBalancer(loadBalancerConfig{})
 		began := time.Now()
-		err := lb.services.Run(t.Context(), kubetest.Service("default", "web"), func(ctx context.Context) error {
+		err := lb.services.Run(t.Context(), kubetest.Service("default", "web"), func(ctx context.Context, _ *state) error {
 			<-ctx.Done()
 
 			return ctx.Err()

@@ -23,8 +23,8 @@ import (
 
 // identify returns the input of a Service with any spec: deletion must not
 // depend on valid annotations.
-func (l *loadBalancer) identify(clusterName string, svc *v1.Service) input {
-	in := input{config: l.settings(clusterName), service: svc}
+func (l *loadBalancer) identify(clusterName string, svc *v1.Service, known *state) input {
+	in := input{config: l.settings(clusterName), service: svc, state: known}
 	in.request = &request.Request{
 		Service:             types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
 		UID:                 svc.UID,
@@ -114,16 +114,16 @@ func (l *loadBalancer) observeAll(ctx context.Context, in input) (*observed, err
 // kind is skipped if this process has observed that none exists.
 func (l *loadBalancer) observeKind(ctx context.Context, in input, kind request.Kind, o *observed) error {
 	other := kind != in.request.Kind
-	if other && l.synced.is(in.request.Name, in.request.Kind) {
+	if other && in.state.hasSynced(in.request.Kind) {
 		return nil
 	}
 	var err error
 	if kind == request.Network {
 		query := in.query(true)
-		query.Unknown = !l.synced.is(in.request.Name, kind)
+		query.Unknown = !in.state.hasSynced(kind)
 		o.Network, err = network.Observe(ctx, l.NLB, query)
 	} else {
-		o.Classic, err = classic.Identify(ctx, l.ELB, in.request.Name, in.config.Cluster, l.synced.is(in.request.Name, kind))
+		o.Classic, err = classic.Identify(ctx, l.ELB, in.request.Name, in.config.Cluster, in.state.hasSynced(kind))
 	}
 	if other {
 		err = in.tolerate(ctx, kind, err)

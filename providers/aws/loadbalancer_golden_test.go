@@ -102,7 +102,7 @@ func (f *planFixture) ensure(out *strings.Builder, svc *v1.Service, all, members
 // remove does what deletion does, without a cloud.
 func (f *planFixture) remove(svc *v1.Service, all securitygroup.Groups) string {
 	lb := newLoadBalancer(loadBalancerConfig{Settings: f.Config})
-	t := lb.identify(f.Config.ClusterName, svc)
+	t := lb.identify(f.Config.ClusterName, svc, new(state))
 	o := f.observed(t.request)
 	o.Groups = all
 

@@ -20,6 +20,7 @@ import (
 type input struct {
 	config  request.Config
 	service *v1.Service
+	state   *state
 	request *request.Request
 	// nodes are the names of the Nodes of the call, sorted.
 	nodes []string

@@ -3,7 +3,7 @@ package aws
 import (
 	"reflect"
 	"slices"
-	"sync"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/network"
@@ -12,12 +12,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 )
 
-// synced stores the state of load balancers that this process has synced, by
-// name. Other state is read from AWS. The zero value is empty.
-type synced struct {
-	mu   sync.Mutex
-	all  map[string]*syncedState
-	last *syncedState
+// state is what this process keeps of the operations on the load balancer of a Service. Only the
+// operation that runs has it.
+type state struct {
+	// synced is nil unless the last sync was complete. Other state is read from AWS.
+	synced *syncedState
+	// deletion is when the deletion began for a Service that stays, else zero.
+	deletion time.Time
 }
 
 // syncedState is the state of a synced load balancer. It is not changed once it
@@ -42,9 +43,9 @@ type syncedState struct {
 	shortages []change.Shortage
 }
 
-// put keeps the state of a load balancer after its plan was applied. Target groups
+// syncedBy returns the state of a load balancer after its plan was applied. Target groups
 // are those that its listeners forward to.
-func (s *synced) put(in input, o *observed, d *desired, targetGroups []network.TargetGroupRef, env *change.Env) {
+func syncedBy(in input, o *observed, d *desired, targetGroups []network.TargetGroupRef, env *change.Env) *syncedState {
 	state := &syncedState{
 		request:    in.request,
 		nodes:      in.nodes,
@@ -58,22 +59,19 @@ func (s *synced) put(in input, o *observed, d *desired, targetGroups []network.T
 	}
 	state.warnings = lists.Filter(d.Warnings, func(warning service.Warning) bool { return warning.Reason != service.NodeSkipped })
 	state.warnings = append(state.warnings, lists.Map(state.shortages, func(s change.Shortage) service.Warning { return s.Warning })...)
-	s.keep(in.request.Name, state)
+
+	return state
 }
 
-// keep stores the state of a load balancer. It shares the lists of Nodes with the state
-// that was stored before, if these are the same: in a large cluster they are most of
+// store stores the state of a load balancer. It shares the lists of Nodes with the state of
+// another one that was stored before, if these are the same: in a large cluster they are most of
 // what is stored.
-func (s *synced) keep(name string, state *syncedState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[string]*syncedState{}
+func (l *loadBalancer) store(in input, known *syncedState) {
+	if last := l.stored.Load(); last != nil {
+		known.share(last)
 	}
-	if s.last != nil {
-		state.share(s.last)
-	}
-	s.all[name], s.last = state, state
+	in.state.synced = known
+	l.stored.Store(known)
 }
 
 // share replaces lists by those of another state that are equal.
@@ -86,26 +84,9 @@ func (s *syncedState) share(other *syncedState) {
 	s.instances.Kept = lists.Shared(s.instances.Kept, other.instances.Kept)
 }
 
-// forget drops the state of a load balancer.
-func (s *synced) forget(name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, name)
-}
-
-// get returns the state of a load balancer, nil if it is not known.
-func (s *synced) get(name string) *syncedState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return s.all[name]
-}
-
-// is reports whether a load balancer of this kind is known.
-func (s *synced) is(name string, kind request.Kind) bool {
-	known := s.get(name)
-
-	return known != nil && known.request.Kind == kind
+// hasSynced reports whether a load balancer of this kind is known.
+func (s *state) hasSynced(kind request.Kind) bool {
+	return s.synced != nil && s.synced.request.Kind == kind
 }
 
 // members returns which security groups of the nodes are for the cluster.

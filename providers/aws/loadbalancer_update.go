@@ -20,7 +20,7 @@ import (
 // and nothing until its instance exists. A call for the same Nodes causes a
 // full sync: it is a retry.
 func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []service.Warning) (done bool, err error) {
-	known := l.synced.get(in.request.Name)
+	known := in.state.synced
 	if known == nil || !known.hasSameRequest(in) || known.isRepeated(in) {
 		return false, nil
 	}
@@ -43,7 +43,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 		return false, err
 	}
 	l.services.Report(in.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
-	l.synced.keep(in.request.Name, known.updated(in, next, refused))
+	l.store(in, known.updated(in, next, refused))
 	gaps := slices.Concat(awaited(f, false), exceeding(known.shortages, refused.list))
 
 	return true, l.services.Incomplete(in.operation(), gaps, nil)

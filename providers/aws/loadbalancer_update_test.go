@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -285,7 +286,7 @@ func TestRefusedTargetDoesNotCostCallsForEachNodeEvent(t *testing.T) {
 			}
 
 			b.SetQuotas(sim.Quotas{})
-			b.lb.synced.get(webName).refused.since = time.Now().Add(-refusalAge)
+			b.syncedOf(svc).refused.since = time.Now().Add(-refusalAge)
 			b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
 			calls := b.balancing(func() {
 				if err := b.update(svc); err != nil {
@@ -332,6 +333,21 @@ func TestQuotaIsFilledAfterANodeLeaves(t *testing.T) {
 	}
 }
 
+// syncedOf returns the stored state of a Service.
+func (b *balanced) syncedOf(svc *v1.Service) (known *syncedState) {
+	b.t.Helper()
+	err := b.lb.services.Read(b.t.Context(), svc, func(_ context.Context, stored *state) error {
+		known = stored.synced
+
+		return nil
+	})
+	if err != nil || known == nil {
+		b.t.Fatalf("no state is stored: %v", err)
+	}
+
+	return known
+}
+
 // Services of the same Nodes share the lists of these: 100 Services of 1,000
 // Nodes would have 8 MB of them.
 func TestSyncedLoadBalancersShareLists(t *testing.T) {
@@ -346,14 +362,10 @@ func TestSyncedLoadBalancersShareLists(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var states []*syncedState
-	for _, state := range b.lb.synced.all {
-		states = append(states, state)
+	one, other := b.syncedOf(first), b.syncedOf(second)
+	if len(one.nodes) != 4 {
+		t.Fatalf("got %d nodes", len(one.nodes))
 	}
-	if len(states) != 2 || len(states[0].nodes) != 4 {
-		t.Fatalf("got %d states", len(states))
-	}
-	one, other := states[0], states[1]
 	if &one.nodes[0] != &other.nodes[0] || &one.request.Targets[0] != &other.request.Targets[0] ||
 		&one.instances.Registered[0] != &other.instances.Registered[0] {
 		t.Error("each has lists of its own")

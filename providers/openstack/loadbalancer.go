@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -80,7 +81,7 @@ type loadBalancer struct {
 	loadBalancerConfig
 
 	// services runs one operation at a time for each Service.
-	services *service.Reconciler
+	services *service.Reconciler[state]
 	// balancers has a lock for each load balancer, by its ID. It is acquired inside an
 	// operation: Services that share a load balancer never change it at once.
 	balancers keylock.Set
@@ -95,23 +96,12 @@ type loadBalancer struct {
 	// ports has a lock for each port of a Node. It is acquired inside an operation.
 	ports    keylock.Set
 	prefixes prefixes
-	// stalled has since when load balancers cannot be changed.
-	stalled   stalls
-	requested creations
 	// seen has when a load balancer was last there, by its ID.
 	seen sync.Map
-	// refusedCreations has the last [refusedCreation] of a Service, by its UID.
-	refusedCreations sync.Map
-	// memberSubnets has the subnet that a Service wants for its members and that was compared
-	// with theirs, by its UID.
-	memberSubnets sync.Map
 	// began is when the operations of this process began: another one made those before.
 	began time.Time
-	// patched has what was written to Services, which are synced again because of it.
-	patched patches
-	// created has the load balancers that were pending at the end of the sync that created
-	// them.
-	created patches
+	// stored is the request that was stored last in the state of a Service.
+	stored atomic.Pointer[request.Request]
 }
 
 var _ cloudprovider.LoadBalancer = (*loadBalancer)(nil)
@@ -136,13 +126,11 @@ func newLoadBalancer(c loadBalancerConfig) *loadBalancer {
 
 	return &loadBalancer{
 		loadBalancerConfig: c,
-		services:           service.NewReconciler(operationTimeout),
+		services:           service.NewReconciler[state](operationTimeout),
 		waiter:             pending.NewWaiter(c.Octavia, c.Tuning.Waits),
 		lists:              snapshot.New(snapshot.API{Octavia: c.Octavia, Network: c.Network}, c.Tuning.Lists),
 		networks:           networks.New(c.Network, c.Tuning.Networks),
 		refusals:           new(change.Refusals),
-		patched:            patches{age: patchAge},
-		created:            patches{age: createdAge},
 	}
 }
 
@@ -161,16 +149,18 @@ func (l *loadBalancer) GetLoadBalancerName(_ context.Context, clusterName string
 
 // GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load balancer as long
 // as anything of it is left, since deletion ends when there is none.
-func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
-	defer cancel()
-	status, exists, err := l.look(ctx, l.identify(clusterName, svc))
+func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error) {
+	err = l.services.Read(ctx, svc, func(ctx context.Context, known *state) error {
+		status, exists, err = l.look(ctx, l.identify(clusterName, svc, known))
+
+		return err
+	})
 	if err != nil {
 		return nil, false, err
 	}
 	if !exists {
 		// The Service may be deleted without another call.
-		l.drop(svc)
+		l.services.Forget(svc)
 
 		return nil, false, nil
 	}
@@ -202,11 +192,11 @@ func (l *loadBalancer) UpdateLoadBalancer(ctx context.Context, clusterName strin
 // EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer.
 func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterName string, svc *v1.Service) error {
 	done := l.Reconcile(client.ReconcileDelete)
-	err := l.services.Run(ctx, svc, func(ctx context.Context) error {
-		if err := l.remove(ctx, l.identify(clusterName, svc)); err != nil {
+	err := l.services.Run(ctx, svc, func(ctx context.Context, known *state) error {
+		if err := l.remove(ctx, l.identify(clusterName, svc, known)); err != nil {
 			return err
 		}
-		l.drop(svc)
+		l.services.Forget(svc)
 
 		return nil
 	})
@@ -215,21 +205,10 @@ func (l *loadBalancer) EnsureLoadBalancerDeleted(ctx context.Context, clusterNam
 	return err
 }
 
-// drop drops the state of a Service that has no load balancer.
-func (l *loadBalancer) drop(svc *v1.Service) {
-	l.services.Forget(svc)
-	l.stalled.drop(svc.UID)
-	l.requested.drop(svc.UID)
-	l.refusedCreations.Delete(svc.UID)
-	l.memberSubnets.Delete(svc.UID)
-	l.patched.drop(svc.UID)
-	l.created.drop(svc.UID)
-}
-
 // sync turns the load balancer of a Service into the desired one, and returns the status.
 func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service, nodes []*v1.Node, create bool) (*v1.LoadBalancerStatus, error) {
 	status := &v1.LoadBalancerStatus{}
-	err := l.services.Run(ctx, svc, func(ctx context.Context) error {
+	err := l.services.Run(ctx, svc, func(ctx context.Context, known *state) error {
 		parse := request.ForUpdate
 		if create {
 			parse = request.ForEnsure
@@ -239,7 +218,7 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 			return err
 		}
 		existing := request.ForDelete(svc, cluster)
-		in := input{service: svc, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, create: create, existing: existing}
+		in := input{service: svc, state: known, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, create: create, existing: existing}
 		run := &run{loadBalancer: l, input: in, warnings: warnings, kept: in.existing.Kept}
 		err = run.sync(ctx)
 		if noted, ok := errors.AsType[*notedError](err); ok {

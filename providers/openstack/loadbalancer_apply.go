@@ -232,7 +232,7 @@ func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) erro
 	err := r.apply(ctx, env, steps)
 	r.complete = true
 	id, unknown := env.IDs.Get(octavia.KeyLoadBalancer)
-	r.requested.begin(r.service.UID)
+	r.state.requested = &lastCreation{at: time.Now()}
 	if unknown != nil || errors.Is(err, octavia.ErrDiscarded) {
 		if !client.MayBeApplied(err) {
 			r.refused(ctx, err)
@@ -246,7 +246,7 @@ func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) erro
 	case errors.Is(err, pending.ErrFailed): // the next sync deletes it, unless it serves
 		return r.publish(ctx, id, fmt.Errorf("load balancer %s: %w", id, err))
 	case errors.Is(err, pending.ErrPending):
-		r.created.put(r.input, published(id, netip.Addr{}))
+		r.state.created = r.patch(published(id, netip.Addr{}))
 
 		return r.publish(ctx, id, r.pending(id))
 	}

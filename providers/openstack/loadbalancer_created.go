@@ -16,7 +16,7 @@ const createdAge = 10 * time.Minute
 // request, and has all its parts, which one call shows. The settings of the parts need not
 // be read then.
 func (r *run) isAsCreated(ctx context.Context, id string) bool {
-	if !r.created.take(r.input) {
+	if !r.state.created.take(r.input, createdAge) {
 		return false
 	}
 	tree, err := r.Octavia.GetStatusTree(ctx, id)

@@ -17,10 +17,10 @@ import (
 )
 
 // identify returns what finds the resources of a Service, valid or not.
-func (l *loadBalancer) identify(cluster string, svc *v1.Service) input {
+func (l *loadBalancer) identify(cluster string, svc *v1.Service, known *state) input {
 	existing := request.ForDelete(svc, cluster)
 
-	return input{service: svc, names: existing.Names, id: existing.InUse(), existing: existing, deletes: true}
+	return input{service: svc, state: known, names: existing.Names, id: existing.InUse(), existing: existing, deletes: true}
 }
 
 // look returns the status of the load balancer of a Service, and reports whether anything
@@ -194,7 +194,7 @@ func (r *run) removeFound(ctx context.Context, found *balancer, group *securityg
 		return r.removeLeftovers(ctx, group)
 	}
 	if found.owner {
-		r.requested.end(r.service.UID)
+		r.state.requested = &lastCreation{over: true}
 	}
 	if err := r.removeBalancer(ctx, found, group); err != nil {
 		return err

@@ -68,9 +68,7 @@ func (r *run) memberSubnet() string {
 // needsMembers reports whether the subnets of members have not been compared with the one that
 // the Service wants: lists that Services share do not have them.
 func (r *run) needsMembers() bool {
-	compared, _ := r.memberSubnets.Load(r.service.UID)
-
-	return r.memberSubnet() != "" && compared != r.memberSubnet()
+	return r.memberSubnet() != "" && r.state.memberSubnet != r.memberSubnet()
 }
 
 // fixedMembers describes members that keep another subnet than the one that the Service wants.
@@ -79,7 +77,7 @@ func (r *run) fixedMembers(o *observed, d *desired) []string {
 	if wanted == "" || o.created || o.parts.Shared {
 		return nil
 	}
-	r.memberSubnets.Store(r.service.UID, wanted)
+	r.state.memberSubnet = wanted
 	others := lists.Without(octavia.KeptSubnets(o.parts, d.balancer), []string{wanted})
 	if len(others) == 0 {
 		return nil

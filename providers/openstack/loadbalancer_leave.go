@@ -68,7 +68,7 @@ func (r *run) leaveOne(ctx context.Context, id string) error {
 	r.warn(left.warnings...)
 	r.lists.Drop(found.info.ID)
 	if err == nil {
-		r.stalled.end(r.service.UID, found.info.ID)
+		r.state.endStall(found.info.ID)
 	}
 
 	return err

@@ -140,7 +140,7 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 		}
 		defer free()
 	}
-	r.stalled.end(r.service.UID, o.info.ID)
+	r.state.endStall(o.info.ID)
 
 	return true, r.finish(ctx, o, d, steps)
 }

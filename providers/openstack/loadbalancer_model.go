@@ -20,6 +20,7 @@ import (
 // input is a call of the service controller: a Service and its request.
 type input struct {
 	service *v1.Service
+	state   *state
 	names   request.Names
 	// id is the load balancer that the Service uses, empty if none is known, see
 	// [request.Existing.InUse].

@@ -28,7 +28,7 @@ type refusedCreation struct {
 // refused stores that a load balancer was not created, and removes the record of the request,
 // for which the next process would wait.
 func (r *run) refused(ctx context.Context, err error) {
-	r.requested.end(r.service.UID)
+	r.state.requested = &lastCreation{over: true}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
 	defer cancel()
 	recorded := r.recordOf(lists.Without(r.existing.Recorded, []string{request.Requested}))
@@ -39,17 +39,13 @@ func (r *run) refused(ctx context.Context, err error) {
 		klog.FromContext(ctx).Error(failure, "Cannot write the annotations of a Service", "service", klog.KObj(r.service))
 	}
 	versions := slices.DeleteFunc([]string{r.recorded, version}, func(v string) bool { return v == "" })
-	r.refusedCreations.Store(r.service.UID, refusedCreation{time.Now(), err, versions})
+	r.state.refused = refusedCreation{time.Now(), err, versions}
 }
 
 // refusal returns the error of a creation that was refused just now, if the Service has only
 // been written by that: it is synced again at once because of it, and would be for ever.
 func (r *run) refusal() error {
-	stored, ok := r.refusedCreations.Load(r.service.UID)
-	if !ok {
-		return nil
-	}
-	last := stored.(refusedCreation)
+	last := r.state.refused
 	if time.Since(last.at) >= refusedAge || !slices.Contains(last.versions, r.service.ResourceVersion) {
 		return nil
 	}

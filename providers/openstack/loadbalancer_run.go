@@ -123,7 +123,7 @@ func (b *balancer) isChanging() bool {
 // wait waits for the end of a change that another operation has begun, unless it has lasted for
 // longer than a wait already, or the worker is needed for other Services.
 func (r *run) wait(ctx context.Context, id string, until func(context.Context, string) error) error {
-	if elapsed, _ := r.stalled.lasts(r.service.UID, id, statePending); elapsed >= r.waiter.Limit() || !r.waiter.HasRoom() {
+	if elapsed, _ := r.state.stallOf(id, statePending); elapsed >= r.waiter.Limit() || !r.waiter.HasRoom() {
 		return pending.ErrPending
 	}
 
@@ -142,7 +142,7 @@ func (r *run) wait(ctx context.Context, id string, until func(context.Context, s
 func (r *run) checkUsable(ctx context.Context, found *balancer) error {
 	switch found.info.Provisioning {
 	case client.ProvisioningActive:
-		r.stalled.end(r.service.UID, found.info.ID)
+		r.state.endStall(found.info.ID)
 
 		return nil
 	case client.ProvisioningError:
@@ -213,7 +213,7 @@ func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error 
 	if err != nil {
 		return err
 	}
-	r.requested.end(r.service.UID)
+	r.state.requested = &lastCreation{over: true}
 	if err := r.apply(ctx, r.env(), steps); err != nil {
 		return fmt.Errorf("delete load balancer %s, whose creation has failed: %w", info.ID, err)
 	}
@@ -225,7 +225,7 @@ func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error 
 func (r *run) failed(id string) error {
 	r.warn(service.Warn(change.ReasonFailed, "Load balancer %s has the provisioning status ERROR: it may serve, and nothing can be changed. "+
 		"An administrator can repair it with a failover", id))
-	_, again := r.stalled.lasts(r.service.UID, id, "failed")
+	_, again := r.state.stallOf(id, "failed")
 	r.addr = r.publishedAddress()
 
 	return api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, pending.ErrFailed), again)
@@ -237,7 +237,7 @@ func (r *run) pending(id string) error { return r.waits(id, pending.ErrPending) 
 // waits is the error about a load balancer that cannot be changed before others have ended
 // what they do with it.
 func (r *run) waits(id string, reason error) error {
-	elapsed, again := r.stalled.lasts(r.service.UID, id, statePending)
+	elapsed, again := r.state.stallOf(id, statePending)
 	if elapsed >= pendingLimit {
 		r.warn(service.Warn(change.ReasonPending, "Load balancer %s has been pending for more than %s, and nothing can be changed meanwhile. "+
 			"An administrator can end this", id, pendingLimit))
@@ -298,7 +298,7 @@ func (r *run) publish(ctx context.Context, id string, err error) error {
 		failure = nil // the Service was deleted, or replaced by one of the same name
 	}
 	if err == nil && failure == nil {
-		r.patched.put(r.input, values)
+		r.state.patched = r.patch(values)
 	}
 	if err != nil && failure != nil {
 		klog.FromContext(ctx).Error(failure, "Cannot write the annotations of a Service", "service", klog.KObj(r.service))

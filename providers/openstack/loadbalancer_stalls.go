@@ -1,11 +1,6 @@
 package openstack
 
-import (
-	"sync"
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
-)
+import "time"
 
 // A load balancer that cannot be changed now is looked at again after a share of the time
 // that this lasts, within these bounds. No worker waits meanwhile.
@@ -21,53 +16,27 @@ const (
 // statePending is the state of a load balancer that is being changed.
 const statePending = "pending"
 
-// stalls has since when load balancers are in a state that others have to end, for each
-// Service and load balancer. The zero value is empty.
-type stalls struct {
-	mu  sync.Mutex
-	all map[types.UID]map[string]since
-}
-
-// since is the start of a state, which a text names.
-type since struct {
+// stall is the start of a state that others have to end, which a text names.
+type stall struct {
 	state string
 	at    time.Time
 }
 
-// lasts returns for how long the load balancer with an ID has been in a state, and when to look
+// stallOf returns for how long the load balancer with an ID has been in a state, and when to look
 // again.
-func (s *stalls) lasts(uid types.UID, id, state string) (elapsed, again time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	began, ok := s.all[uid][id]
-	if !ok || began.state != state {
-		began = since{state, time.Now()}
+func (s *state) stallOf(id, text string) (elapsed, again time.Duration) {
+	began, ok := s.stalls[id]
+	if !ok || began.state != text {
+		began = stall{text, time.Now()}
 	}
-	if s.all == nil {
-		s.all = map[types.UID]map[string]since{}
+	if s.stalls == nil {
+		s.stalls = map[string]stall{}
 	}
-	if s.all[uid] == nil {
-		s.all[uid] = map[string]since{}
-	}
-	s.all[uid][id] = began
+	s.stalls[id] = began
 	elapsed = time.Since(began.at)
 
 	return elapsed, min(max(elapsed/retryShare, minRetryAfter), maxRetryAfter)
 }
 
-// end drops the state of a load balancer.
-func (s *stalls) end(uid types.UID, id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all[uid], id)
-	if len(s.all[uid]) == 0 {
-		delete(s.all, uid)
-	}
-}
-
-// drop drops all states of a Service.
-func (s *stalls) drop(uid types.UID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, uid)
-}
+// endStall drops the state of a load balancer.
+func (s *state) endStall(id string) { delete(s.stalls, id) }

@@ -19,7 +19,7 @@ import (
 func TestStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s stalls
+		var s state
 		for _, step := range []struct {
 			after     time.Duration
 			id, state string
@@ -35,20 +35,16 @@ func TestStalls(t *testing.T) {
 			{time.Minute, "lb-1", "failed", 15 * time.Second},
 		} {
 			time.Sleep(step.after)
-			if _, again := s.lasts("1", step.id, step.state); again != step.want {
+			if _, again := s.stallOf(step.id, step.state); again != step.want {
 				t.Errorf("%s %s after another %s: again after %s, want %s", step.id, step.state, step.after, again, step.want)
 			}
 		}
-		s.end("1", "lb-1")
-		if elapsed, _ := s.lasts("1", "lb-1", "failed"); elapsed != 0 {
+		s.endStall("lb-1")
+		if elapsed, _ := s.stallOf("lb-1", "failed"); elapsed != 0 {
 			t.Errorf("it had ended: %s", elapsed)
 		}
-		if elapsed, _ := s.lasts("1", "lb-2", "pending"); elapsed == 0 {
+		if elapsed, _ := s.stallOf("lb-2", "pending"); elapsed == 0 {
 			t.Error("that of the other load balancer has not ended")
-		}
-		s.drop("1")
-		if elapsed, _ := s.lasts("1", "lb-2", "pending"); elapsed != 0 {
-			t.Errorf("the Service has no load balancer: %s", elapsed)
 		}
 	})
 }

@@ -3,7 +3,8 @@
 // operations on its load balancer.
 //
 //	SelectNodes, Ports       what a Service asks for
-//	Reconciler.Run           one operation at a time for each Service, with a deadline
+//	Reconciler.Run           one operation at a time for each Service, with a deadline and the
+//	                         state that the last one has left
 //	Apply                    logs and applies the plan
 //	Reconciler.Report        warnings become Events on the Service
 //	Reconciler.Incomplete    has the service controller try again when it is due

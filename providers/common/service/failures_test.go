@@ -18,13 +18,13 @@ import (
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := NewReconciler(time.Minute)
+		r := NewReconciler[int](time.Minute)
 		web, api := kubetest.Service("default", "web"), kubetest.Service("default", "api")
 		failure := errors.New("no subnet")
 		run := func(svc string, err error) func() {
 			target := map[string]func() error{
-				"web": func() error { return r.Run(t.Context(), web, func(context.Context) error { return err }) },
-				"api": func() error { return r.Run(t.Context(), api, func(context.Context) error { return err }) },
+				"web": func() error { return r.Run(t.Context(), web, func(context.Context, *int) error { return err }) },
+				"api": func() error { return r.Run(t.Context(), api, func(context.Context, *int) error { return err }) },
 			}[svc]
 
 			return func() {

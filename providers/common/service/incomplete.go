@@ -50,7 +50,7 @@ func (e *IncompleteError) Unwrap() []error {
 // cause may be nil. Without gaps it returns the cause. The service controller calls
 // EnsureLoadBalancer at once after an error of UpdateLoadBalancer: without a cause
 // that is left out if it is going to call it anyway.
-func (r *Reconciler) Incomplete(op Operation, gaps []Gap, cause error) error {
+func (r *Reconciler[S]) Incomplete(op Operation, gaps []Gap, cause error) error {
 	uid := op.Service.UID
 	if len(gaps) == 0 {
 		if op.Ensures {

@@ -31,7 +31,7 @@ func TestIncomplete(t *testing.T) {
 	a, b, c := Gap{"a", "no a"}, Gap{"b", "no b"}, Gap{"c", "no c"}
 	cause := errors.New("refused")
 	synctest.Test(t, func(t *testing.T) {
-		r := NewReconciler(time.Minute)
+		r := NewReconciler[int](time.Minute)
 		ensure := Operation{Service: kubetest.Service("default", "web"), LoadBalancer: "a1", Ensures: true}
 		update := Operation{Service: ensure.Service, LoadBalancer: "a1"}
 		for _, step := range []struct {

@@ -13,11 +13,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// Reconciler runs the operations on load balancers. It is safe for concurrent use.
-type Reconciler struct {
+// Reconciler runs the operations on load balancers. S is what a provider keeps of the operations on
+// the load balancer of one Service, and begins with its zero value. It is safe for concurrent use.
+type Reconciler[S any] struct {
 	*Reporter
 	timeout time.Duration
 	locks   keylock.Set
+	states  states[S]
 	retries retries
 	failing failures
 	// builder is nil until SetClients.
@@ -26,30 +28,33 @@ type Reconciler struct {
 
 // NewReconciler returns a Reconciler whose operations end after the timeout. It
 // records no Events and writes no status until SetRecorder and SetClients.
-func NewReconciler(timeout time.Duration) *Reconciler {
-	return &Reconciler{Reporter: NewReporter(), timeout: timeout}
+func NewReconciler[S any](timeout time.Duration) *Reconciler[S] {
+	return &Reconciler[S]{Reporter: NewReporter(), timeout: timeout}
 }
 
 // SetClients sets where the client comes from that writes the status of Services,
 // nil for none. It must be called before any operation.
-func (r *Reconciler) SetClients(builder cloudprovider.ControllerClientBuilder) { r.builder = builder }
+func (r *Reconciler[S]) SetClients(builder cloudprovider.ControllerClientBuilder) {
+	r.builder = builder
+}
 
 // ReportFailures reports from now on how many Services have a load balancer on which
 // the last operation failed. The leader alone calls it.
-func (r *Reconciler) ReportFailures(recorder *metrics.Recorder) {
+func (r *Reconciler[S]) ReportFailures(recorder *metrics.Recorder) {
 	recorder.ServicesFailing(func() ([]time.Time, bool) { return r.failing.since(time.Now()), true })
 }
 
-// Run calls do once no other operation on the Service is running, and returns its
-// error. The timeout includes the wait.
-func (r *Reconciler) Run(ctx context.Context, svc *v1.Service, do func(context.Context) error) error {
-	err := r.run(ctx, svc, do)
+// Run calls do with the state of the Service once no other operation on the Service is running, and
+// returns its error. The timeout includes the wait.
+func (r *Reconciler[S]) Run(ctx context.Context, svc *v1.Service, do func(context.Context, *S) error) error {
+	err := r.Read(ctx, svc, do)
 	r.failing.note(svc.UID, err, time.Now())
 
 	return err
 }
 
-func (r *Reconciler) run(ctx context.Context, svc *v1.Service, do func(context.Context) error) error {
+// Read is Run for a call that changes nothing: its result shows nothing about the load balancer.
+func (r *Reconciler[S]) Read(ctx context.Context, svc *v1.Service, do func(context.Context, *S) error) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	unlock, err := r.locks.Lock(ctx, klog.KObj(svc).String())
@@ -58,12 +63,13 @@ func (r *Reconciler) run(ctx context.Context, svc *v1.Service, do func(context.C
 	}
 	defer unlock()
 
-	return do(ctx)
+	return do(ctx, r.states.of(svc.UID, time.Now()))
 }
 
-// Forget drops the retries and failures of a load balancer that no longer exists. Its Events are
-// those of its Service, and are dropped by the next Report.
-func (r *Reconciler) Forget(svc *v1.Service) {
+// Forget drops the state, the retries and the failures of a load balancer that no longer exists. Its
+// Events are those of its Service, and are dropped by the next Report.
+func (r *Reconciler[S]) Forget(svc *v1.Service) {
+	r.states.forget(svc.UID)
 	r.retries.forget(svc.UID)
 	r.failing.note(svc.UID, nil, time.Now())
 }

@@ -21,7 +21,7 @@ import (
 func TestRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := NewReconciler(time.Minute)
+		r := NewReconciler[int](time.Minute)
 		web, api := kubetest.Service("default", "web"), kubetest.Service("default", "api")
 		ended := make(chan string)
 		run := func(name string, svc *v1.Service, patience, takes time.Duration) {
@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 			go func() {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				err := r.Run(ctx, svc, func(ctx context.Context) error {
+				err := r.Run(ctx, svc, func(ctx context.Context, _ *int) error {
 					select {
 					case <-time.After(takes):
 						return nil
@@ -56,9 +56,59 @@ func TestRun(t *testing.T) {
 			}
 		}
 		failure := errors.New("failed")
-		if err := r.Run(t.Context(), web, func(context.Context) error { return failure }); !errors.Is(err, failure) {
+		if err := r.Run(t.Context(), web, func(context.Context, *int) error { return failure }); !errors.Is(err, failure) {
 			t.Errorf("the lock is free again, and the error is that of the operation: got %v", err)
 		}
+	})
+}
+
+// TestState: an operation has the state that the last one on the same Service has left, also after a
+// failure. It is dropped with the load balancer, and a day after the last operation.
+func TestState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := NewReconciler[int](time.Minute)
+		web, api, other := kubetest.Service("default", "web"), kubetest.Service("default", "api"), kubetest.Service("default", "web")
+		other.UID = "another"
+		check := func(reason string, svc *v1.Service, want int) {
+			t.Helper()
+			err := r.Read(t.Context(), svc, func(_ context.Context, state *int) error {
+				if *state != want {
+					t.Errorf("%s: %d, want %d", reason, *state, want)
+				}
+
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		set := func(svc *v1.Service, state int, result error) {
+			t.Helper()
+			err := r.Run(t.Context(), svc, func(_ context.Context, s *int) error {
+				*s = state
+
+				return result
+			})
+			if !errors.Is(err, result) {
+				t.Error(err)
+			}
+		}
+		check("it is the zero value at first", web, 0)
+		set(web, 1, nil)
+		set(api, 2, errors.New("failed"))
+		check("each Service has its own", web, 1)
+		check("also after a failure", api, 2)
+		check("another one has the same name", other, 0)
+		r.Forget(web)
+		check("it was dropped", web, 0)
+		set(web, 3, nil)
+		time.Sleep(stateAge - time.Hour)
+		check("it is used", web, 3)
+		time.Sleep(2 * time.Hour)
+		check("a new one drops the old ones", kubetest.Service("default", "new"), 0)
+		check("it was used", web, 3)
+		check("it was not", api, 0)
 	})
 }
 

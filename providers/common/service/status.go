@@ -23,7 +23,7 @@ var ErrServes = errors.New("the load balancer serves")
 // of a load balancer that has an address and is not complete, or serves in spite of the
 // error, is written here. Without
 // a client the address matters more than trying again.
-func (r *Reconciler) Publish(svc *v1.Service, status *v1.LoadBalancerStatus, err error) (*v1.LoadBalancerStatus, error) {
+func (r *Reconciler[S]) Publish(svc *v1.Service, status *v1.LoadBalancerStatus, err error) (*v1.LoadBalancerStatus, error) {
 	if err == nil {
 		return status, nil
 	}
@@ -46,7 +46,7 @@ func (r *Reconciler) Publish(svc *v1.Service, status *v1.LoadBalancerStatus, err
 
 // writeStatus writes the status of a Service unless the Service was deleted. The
 // client is made anew each time, since that is rare and may fail.
-func (r *Reconciler) writeStatus(svc *v1.Service, status *v1.LoadBalancerStatus) error {
+func (r *Reconciler[S]) writeStatus(svc *v1.Service, status *v1.LoadBalancerStatus) error {
 	client, err := r.builder.Client(statusClientName)
 	if err != nil {
 		return fmt.Errorf("make the client that writes the status: %w", err)

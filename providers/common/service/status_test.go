@@ -28,7 +28,7 @@ func (c clients) Client(string) (kubernetes.Interface, error) { return c.kube, c
 func TestPublish(t *testing.T) {
 	t.Parallel()
 	failure, refused := errors.New("failed"), errors.New("refused")
-	incomplete := NewReconciler(time.Minute).Incomplete(
+	incomplete := NewReconciler[int](time.Minute).Incomplete(
 		Operation{Service: kubetest.Service("default", "x"), Ensures: true}, []Gap{{"a", "no a"}}, failure)
 	byName := v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{Hostname: "web.example.com"}}}
 	byIP := v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "192.0.2.1"}}}
@@ -63,7 +63,7 @@ func TestPublish(t *testing.T) {
 				kube = kubetest.NewClientset()
 			}
 			kube.PrependReactor("patch", "services", func(clienttesting.Action) (bool, runtime.Object, error) { return test.refuse, nil, refused })
-			r := NewReconciler(time.Minute)
+			r := NewReconciler[int](time.Minute)
 			if !test.offline {
 				r.SetClients(clients{kube: kube})
 			}
@@ -80,7 +80,7 @@ func TestPublish(t *testing.T) {
 			}
 		})
 	}
-	r := NewReconciler(time.Minute)
+	r := NewReconciler[int](time.Minute)
 	r.SetClients(clients{err: refused})
 	if _, err := r.Publish(kubetest.Service("default", "web"), &byName, incomplete); err == nil || err.Error() != "make the client that writes the status: refused" {
 		t.Errorf("no client: got %v", err)

@@ -1,0 +1,17 @@
+package openstack
+
+// state is what this process keeps of the operations on the load balancer of a Service. Only the
+// operation that runs has it.
+type state struct {
+	// patched is what was written to the Service, which is synced again because of it, and created
+	// the same of a load balancer that was pending at the end of the sync that created it.
+	patched, created patch
+	// requested is nil if no load balancer was requested.
+	requested *lastCreation
+	refused   refusedCreation
+	// stalls has since when load balancers cannot be changed, by ID.
+	stalls map[string]stall
+	// memberSubnet is the subnet that the Service wants for its members and that was compared
+	// with theirs.
+	memberSubnet string
+}
