@@ -146,12 +146,14 @@ func TestLoadBalancerTwoRecorded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		reason string
-		// back means that the published address is that of the first one, a shared one.
-		back, deleted bool
+		// back means that the published address is that of the first one, a shared one, and
+		// upstream that the record has nothing but that one.
+		back, deleted, upstream bool
 	}{
-		"Moved":        {"its own one is used", false, false},
-		"NotMoved":     {"its own one is surplus", true, false},
-		"MovedDeleted": {"nothing is left of a Service that is deleted meanwhile", false, true},
+		"Moved":        {"its own one is used", false, false, false},
+		"NotMoved":     {"its own one is surplus", true, false, false},
+		"MovedDeleted": {"nothing is left of a Service that is deleted meanwhile", false, true, false},
+		"Upstream":     {"the upstream controller was in charge meanwhile, and has followed the annotation", false, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,8 +166,11 @@ func TestLoadBalancerTwoRecorded(t *testing.T) {
 			svc = b.ensure(b.now(svc))
 			own := b.balancerOf(svc).ID
 			svc = b.change(svc, func(svc *v1.Service) {
-				record := request.NewNames(clusterName, svc).Record(netip.Addr{}, own, b.balancerOf(first).ID)
-				annotated(request.AnnotationLoadBalancers, record)(svc)
+				ids := []string{own, b.balancerOf(first).ID}
+				if tc.upstream {
+					ids = ids[1:]
+				}
+				annotated(request.AnnotationLoadBalancers, request.NewNames(clusterName, svc).Record(netip.Addr{}, ids...))(svc)
 				if tc.back {
 					annotated(request.AnnotationLoadBalancerAddress, before.Annotations[string(request.AnnotationLoadBalancerAddress)])(svc)
 				}

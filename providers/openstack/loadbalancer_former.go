@@ -2,23 +2,30 @@ package openstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// findUsed returns the load balancer that the Service uses, whatever its annotation has now. The
-// record decides, or the published address: of several recorded ones, and if there is no record.
+// findUsed returns the load balancer that the Service uses, whatever its annotation has now: of
+// those in the record and the annotation the one with the published address, or else the recorded
+// one. The upstream controller follows the annotation, and leaves the record as it is.
 func (l *loadBalancer) findUsed(ctx context.Context, in input) (*balancer, error) {
 	annotated := in.existing.LoadBalancerID
+	ids := in.existing.RecordedIDs()
+	if len(ids) > 0 && annotated != "" && !slices.Contains(ids, annotated) {
+		ids = append(ids, annotated)
+	}
 	var err error
-	if recorded := in.existing.RecordedIDs(); len(recorded) > 1 {
-		if in.id, err = l.published(ctx, in, recorded); err != nil {
+	if len(ids) > 1 {
+		if in.id, err = l.published(ctx, in, ids); err != nil {
 			return nil, err
 		}
 	}
@@ -52,13 +59,13 @@ func (l *loadBalancer) findUsed(ctx context.Context, in input) (*balancer, error
 	return found, err
 }
 
-// published returns the one of several recorded load balancers that has the published address, or
-// else the one that is in use according to the record and the annotation.
-func (l *loadBalancer) published(ctx context.Context, in input, recorded []string) (string, error) {
+// published returns the one of several load balancers that has the published address, or else the
+// one that is in use according to the record and the annotation.
+func (l *loadBalancer) published(ctx context.Context, in input, ids []string) (string, error) {
 	var rows []*client.LoadBalancerInfo
-	for _, id := range recorded {
+	for _, id := range ids {
 		info, err := l.Octavia.GetLoadBalancer(ctx, id)
-		if certainty.ResponseOf(err) == certainty.NotFound {
+		if certainty.ResponseOf(err) == certainty.NotFound || errors.Is(err, apierr.ErrDenied) {
 			continue
 		}
 		if err != nil {
