@@ -103,10 +103,13 @@ func (l *loadBalancer) findCarried(ctx context.Context, in input) (*balancer, er
 		return row.ID != found.lost && (found.info == nil || row.ID != found.info.ID)
 	})
 	serving, err := l.withAddress(ctx, in, rows)
-	if err != nil || serving == nil {
-		return found, err
+	if err == nil && serving == nil {
+		return found, nil
 	}
 	found.release()
+	if err != nil {
+		return nil, err
+	}
 	found, err = l.get(ctx, in, serving.ID)
 	if err == nil {
 		found.ignored = in.id
