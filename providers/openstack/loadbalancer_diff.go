@@ -64,7 +64,12 @@ func (r *run) diffGroup(o *observed, d *desired) change.Plan {
 	r.warn(warnings...)
 	d.incomplete = append(d.incomplete, gaps...)
 
-	return securitygroup.Diff(o.group, d.group)
+	steps := securitygroup.Diff(o.group, d.group)
+	if len(r.others) > 0 {
+		return steps.Additions() // clients may use the others until they are left
+	}
+
+	return steps
 }
 
 // errListeners means that the listeners of a load balancer are not as the Service wants them.

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/cloud-provider/api"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -59,8 +62,9 @@ func (l *loadBalancer) findUsed(ctx context.Context, in input) (*balancer, error
 	return found, err
 }
 
-// published returns the one of several load balancers that has the published address, or else the
-// one that is in use according to the record and the annotation.
+// published returns the one of several load balancers that has the published address. Without such
+// an address, or if one of two is left, it is the one that is in use according to the record and the
+// annotation.
 func (l *loadBalancer) published(ctx context.Context, in input, ids []string) (string, error) {
 	var rows []*client.LoadBalancerInfo
 	for _, id := range ids {
@@ -76,11 +80,16 @@ func (l *loadBalancer) published(ctx context.Context, in input, ids []string) (s
 		}
 	}
 	serving, err := l.withAddress(ctx, in, rows)
-	if err != nil || serving == nil {
-		return in.id, err
+	switch {
+	case err != nil:
+		return "", err
+	case serving != nil:
+		return serving.ID, nil
+	case len(rows) > 1 && in.publishedAddress().IsValid() && !in.deletes:
+		return "", api.NewRetryError(fmt.Sprintf("it is not known which of load balancers %s has the address %s", plan.Commas(ids), in.publishedAddress()), minRetryAfter)
 	}
 
-	return serving.ID, nil
+	return in.id, nil
 }
 
 // findCarried is findOne unless the Service is one of the upstream controller, has nothing in the
