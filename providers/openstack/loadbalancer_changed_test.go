@@ -151,7 +151,7 @@ func TestLoadBalancerTwoRecorded(t *testing.T) {
 		back, deleted, upstream bool
 	}{
 		"Moved":        {"its own one is used", false, false, false},
-		"NotMoved":     {"its own one is surplus", true, false, false},
+		"NotMoved":     {"its own one is removed", true, false, false},
 		"MovedDeleted": {"nothing is left of a Service that is deleted meanwhile", false, true, false},
 		"Upstream":     {"the upstream controller was in charge meanwhile, and has followed the annotation", false, false, true},
 	} {
