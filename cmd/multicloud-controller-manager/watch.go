@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"reflect"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 )
@@ -54,8 +52,8 @@ type changedFile struct {
 	next    time.Time // when something is done about it
 	backoff wait.Backoff
 	refusal error
-	// loggedIn reports whether the refusal is not about its credentials: it has another cause, or
-	// the running cloud had logged in with them.
+	// loggedIn reports whether the refusal is not about the login: it has another cause, or the
+	// running cloud had logged in with the same credentials.
 	loggedIn bool
 }
 
@@ -150,7 +148,7 @@ func (w *watcher) apply(ctx context.Context, chosen choice) {
 		w.changed.next = time.Now().Add(w.changed.backoff.Step())
 		w.report(metrics.ConfigUnproven, err)
 	case err != nil:
-		w.changed.refusal, w.changed.loggedIn = err, !errors.Is(err, apierr.ErrDenied) || w.loggedIn(ctx, chosen.file)
+		w.changed.refusal, w.changed.loggedIn = err, !proof.LoginRefused || w.loggedIn(ctx, chosen.file)
 		if w.report(metrics.ConfigRefused, err) {
 			w.warn(err)
 		}

@@ -89,9 +89,9 @@ func (w *watched) prove(_ context.Context, chosen choice) (provider.Proof, error
 	w.proofs = append(w.proofs, city)
 	switch {
 	case w.failure != nil:
-		return provider.Proof{}, w.failure
+		return provider.Proof{LoginRefused: errors.Is(w.failure, apierr.ErrDenied)}, w.failure
 	case city == "Rome":
-		return provider.Proof{}, apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
+		return provider.Proof{LoginRefused: true}, apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
 	}
 
 	return provider.Proof{Scope: city}, nil
@@ -360,6 +360,7 @@ func TestWatchConfigRotated(t *testing.T) {
 	denied := apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))
 	for name, tc := range map[string]struct {
 		reason, text, problem string
+		refused               error // of the first proof, denied if it is nil
 		before                bool  // the running cloud has logged in with them before
 		then                  error // of the proof after the login
 		proofs, taken         int
@@ -368,6 +369,7 @@ func TestWatchConfigRotated(t *testing.T) {
 		"Accepted":   {reason: "they are in use", text: secretText, proofs: 2, taken: 1},
 		"Settings":   {reason: "a changed setting takes effect as well: the process ends", text: tunedText, problem: "refused", proofs: 2, stopped: true},
 		"StillWrong": {reason: "something else is wrong", text: secretText, then: denied, problem: "refused", proofs: 2},
+		"Other":      {reason: "the login was not refused", text: secretText, refused: apierr.Mark(apierr.ErrNotFound, errors.New("no region")), problem: "refused", proofs: 1},
 		"Same":       {reason: "something else was wrong", text: secretText, before: true, problem: "refused", proofs: 1},
 		"Unanswered": {
 			reason: "no response is no refusal", text: secretText, then: apierr.Mark(apierr.ErrUnavailable, errors.New("no response")),
@@ -381,7 +383,10 @@ func TestWatchConfigRotated(t *testing.T) {
 				defer w.life.stop()
 				synctest.Wait()
 				w.logIn(tc.before)
-				w.fail(denied)
+				if tc.refused == nil {
+					tc.refused = denied
+				}
+				w.fail(tc.refused)
 				w.replace(t, tc.text)
 				time.Sleep(time.Hour)
 				synctest.Wait()

@@ -40,6 +40,8 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	proof := provider.Proof{Identity: cfg.login.String(), Region: cmp.Or(cfg.Global.Region, "the first of the catalog")}
 	project, err := api.Project(ctx)
 	if err != nil {
+		proof.LoginRefused = errors.Is(err, apierr.ErrDenied) && !provider.Unanswered(err)
+
 		return proof, err
 	}
 	proof.Scope = scopeOf(project)

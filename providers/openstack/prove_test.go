@@ -46,7 +46,7 @@ func TestProve(t *testing.T) {
 			Reason: "a server is missing, which is no error", Identity: "user", Scope: "project ", Found: 2, Missing: []string{"node-gone"},
 		}},
 		"WrongPassword": {
-			proof: providertest.Proof{Reason: "Keystone refuses it", Identity: "user", Err: "user or password is wrong"},
+			proof: providertest.Proof{Reason: "Keystone refuses it", Identity: "user", Err: "user or password is wrong", LoginRefused: true},
 			text:  wrongPassword,
 		},
 		"NoRegion": {
@@ -63,6 +63,12 @@ func TestProve(t *testing.T) {
 		"Down": {
 			proof: providertest.Proof{Reason: "no response", Err: "log in to Keystone", Unanswered: true},
 			fault: func(f *fleet) { f.Server().Down() },
+		},
+		"NovaRefuses": {
+			proof: providertest.Proof{
+				Reason: "the user may log in, and not read", Err: "look up node", Unknown: []string{"node-1", "node-2", "node-gone"},
+			},
+			fault: func(f *fleet) { f.Interceptor().Inject("nova", simserver.Always(), simserver.Status(403)) },
 		},
 		"NovaFails": {
 			proof: providertest.Proof{
@@ -153,12 +159,12 @@ func TestProveRespectsTheGuard(t *testing.T) {
 	times.client.LoginGuard = login.NewGuard(login.DefaultLimits(), clock.RealClock{})
 	right := f.CloudConfig(openstack.UserCCM, "")
 	p := providertest.Proof{
-		Reason: "the first login", Prove: proving(times), Text: wrongPassword(right), Changes: f.left, Err: "user or password is wrong",
+		Reason: "the first login", Prove: proving(times), Text: wrongPassword(right), Changes: f.left, Err: "user or password is wrong", LoginRefused: true,
 	}
 	p.Check(t)
 	p.Reason, p.Err = "the second one", "not tried again before"
 	p.Check(t)
-	p.Reason, p.Text, p.Unanswered = "another password", right, true
+	p.Reason, p.Text, p.Unanswered, p.LoginRefused = "another password", right, true, false
 	p.Check(t)
 	if n := f.Interceptor().Count("keystone.CreateToken"); n != 1 {
 		t.Errorf("passwords were sent %d times", n)

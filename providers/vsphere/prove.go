@@ -57,6 +57,8 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	proof := provider.Proof{Identity: accounts(vcenters), Scope: cfg.scope(failed)}
 	switch err := proofError(failed, len(vcenters)); {
 	case err != nil:
+		proof.LoginRefused = onlyLogins(failed)
+
 		return proof, err
 	case !complete:
 		proof.Nodes.Unknown = lists.Map(candidate.Nodes, func(node *v1.Node) string { return node.Name })
@@ -97,7 +99,7 @@ func proveAll(ctx context.Context, vcenters []*vcenter, timeout time.Duration) (
 // that is missing is an error.
 func (vc *vcenter) prove(ctx context.Context) (read bool, err error) {
 	if err := vc.logIn(ctx); err != nil {
-		return false, err
+		return false, &loginError{err}
 	}
 	_ = vc.inventory.WaitSynced(ctx) // the status has the reason
 	switch status := vc.inventory.Status(); {
@@ -108,6 +110,28 @@ func (vc *vcenter) prove(ctx context.Context) (read bool, err error) {
 	default:
 		return status.Synced, nil
 	}
+}
+
+// loginError is the error of a login.
+type loginError struct{ error }
+
+// Unwrap returns the cause.
+func (e *loginError) Unwrap() error { return e.error }
+
+// onlyLogins reports whether what vCenters have refused are logins.
+func onlyLogins(failed map[string]error) bool {
+	logins := 0
+	for _, err := range failed {
+		switch {
+		case provider.Unanswered(err):
+		case !apierr.Has[*loginError](err) || !errors.Is(err, apierr.ErrDenied):
+			return false
+		default:
+			logins++
+		}
+	}
+
+	return logins > 0
 }
 
 // proofError returns what vCenters have refused, or else that a login may not be tried now, or else that none of them

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/types"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
@@ -42,7 +43,7 @@ func TestProve(t *testing.T) {
 			Reason: "a VM is missing, which is no error", Identity: "user", Scope: "vCenter vc", Found: 2, Missing: []string{"node-gone"},
 		}},
 		"WrongPassword": {
-			proof:  providertest.Proof{Reason: "the vCenter refuses it", Scope: "vCenter vc", Err: "log in with user"},
+			proof:  providertest.Proof{Reason: "the vCenter refuses it", Scope: "vCenter vc", Err: "log in with user", LoginRefused: true},
 			change: [2]string{"password = ", "password = wr0ng # "},
 		},
 		"WrongDatacenter": {
@@ -55,6 +56,12 @@ func TestProve(t *testing.T) {
 				Missing: []string{"node-1", "node-2", "node-gone"}, Err: "the instances of all 3 nodes are missing",
 			},
 			change: [2]string{"datacenters = dc", "datacenters = empty"},
+		},
+		"MayNotRead": {
+			proof: providertest.Proof{Reason: "the account may log in, and not read", Identity: "user", Scope: "vCenter vc", Err: "NoPermission"},
+			fault: func(vc *sim.VCenter) {
+				vc.Inject("WaitForUpdatesEx", simserver.Always(), sim.Fault(&types.NoPermission{PrivilegeId: "System.View"}))
+			},
 		},
 		"Down": {
 			proof: providertest.Proof{Reason: "no response", Scope: "vCenter vc", Err: "vCenter vc", Unanswered: true},
@@ -176,6 +183,7 @@ func TestProveRefusedPassword(t *testing.T) {
 				p.Check(t)
 			}
 			p.Text, p.Err = strings.Replace(text, "password = ", "password = wr0ng # ", 1), "log in with user"
+			p.LoginRefused = true
 			for _, p.Reason = range []string{"a wrong one", "the same one again"} {
 				p.Check(t)
 			}

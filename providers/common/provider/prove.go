@@ -59,6 +59,8 @@ type Proof struct {
 	Region string
 	// Nodes are those that were looked up.
 	Nodes instance.Located
+	// LoginRefused means that the cloud has refused logins, and nothing else.
+	LoginRefused bool
 }
 
 // Unanswered reports whether a proof has failed without a certain response about the cloud-config:

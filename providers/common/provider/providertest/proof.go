@@ -29,9 +29,10 @@ type Proof struct {
 	Found            int
 	Missing, Unknown []string
 	// Err is a part of the error, empty if there is none, and Unanswered reports whether the
-	// proof can be repeated.
-	Err        string
-	Unanswered bool
+	// proof can be repeated. LoginRefused reports whether it is about logins alone.
+	Err          string
+	Unanswered   bool
+	LoginRefused bool
 	// Changes lists what was changed in the cloud, and the sessions that are left.
 	Changes func() []string
 }
@@ -74,6 +75,9 @@ func (p Proof) check(ctx context.Context, t *testing.T) {
 		t.Errorf("%s: error %v, want %q", p.Reason, err, p.Err)
 	case provider.Unanswered(err) != p.Unanswered:
 		t.Errorf("%s: can be repeated is %t after %v", p.Reason, !p.Unanswered, err)
+	}
+	if proof.LoginRefused != p.LoginRefused {
+		t.Errorf("%s: only logins were refused is %t after %v", p.Reason, proof.LoginRefused, err)
 	}
 	if !strings.Contains(proof.Identity, p.Identity) || !strings.Contains(proof.Scope, p.Scope) {
 		t.Errorf("%s: identity %q, scope %q; want %q, %q", p.Reason, proof.Identity, proof.Scope, p.Identity, p.Scope)
