@@ -152,17 +152,14 @@ func (l *loadBalancer) GetLoadBalancerName(_ context.Context, clusterName string
 func (l *loadBalancer) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error) {
 	err = l.services.Read(ctx, svc, func(ctx context.Context, known *state) error {
 		status, exists, err = l.look(ctx, l.identify(clusterName, svc, known))
+		if err == nil && !exists {
+			l.services.Forget(svc) // it may be deleted without another call
+		}
 
 		return err
 	})
-	if err != nil {
+	if err != nil || !exists {
 		return nil, false, err
-	}
-	if !exists {
-		// The Service may be deleted without another call.
-		l.services.Forget(svc)
-
-		return nil, false, nil
 	}
 
 	return status, true, nil

@@ -140,6 +140,41 @@ func TestLoadBalancerIDChangedLost(t *testing.T) {
 	})
 }
 
+// TestLoadBalancerIDChangedUnread (OS-LB-29): as long as not all load balancers of the record and the
+// annotation can be read, the Service is synced again later, and nothing changes.
+func TestLoadBalancerIDChangedUnread(t *testing.T) {
+	t.Parallel()
+	for name, upstream := range map[string]bool{"Stale": false, "NoAddress": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			owner, svc := b.ensure(b.create(third())), b.ensure(b.create(apiService()))
+			used := b.balancerOf(svc).ID
+			b.moveTo(svc, owner)
+			svc = b.ensure(svc)
+			if upstream {
+				b.change(svc, func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationLoadBalancers)) })
+				b.Interceptor().Inject("neutron.ListFloatingIPs", simserver.First(1), simserver.Status(http.StatusConflict))
+			} else {
+				b.Interceptor().Inject("octavia.ShowLoadBalancer", simserver.First(1), simserver.Status(http.StatusNotFound))
+			}
+			b.untouched("it is not known which load balancer is used", func() {
+				if err := b.sync(svc); err == nil {
+					t.Error("no error")
+				}
+			})
+			svc = b.ensure(svc)
+			if recorded := request.RecordOf(svc); !slices.Equal(recorded, []string{used}) {
+				t.Errorf("record %v, want %s", recorded, used)
+			}
+			for _, svc := range []*v1.Service{svc, owner} {
+				b.removed(svc)
+			}
+			b.nothingLeft()
+		})
+	}
+}
+
 // TestLoadBalancerTwoRecorded (OS-LB-29): a Service that an old version has begun to move keeps the load
 // balancer with the published address, and has nothing in the other one.
 func TestLoadBalancerTwoRecorded(t *testing.T) {

@@ -86,7 +86,8 @@ func (e *notedError) Error() string { return e.warning.Message }
 func (e *notedError) Unwrap() error { return e.cause }
 
 // find returns the load balancer of a Service, locked: that of the record, or else that of the
-// annotation, or that with its name. It is an error if that may be one of another Service, or if
+// annotation, or that with its name; of several in the record and the annotation the one with the
+// published address. It is an error if that may be one of another Service, or if
 // it is not certain that there is none.
 //
 //	known by its ID, exists                        it
@@ -163,14 +164,21 @@ func (l *loadBalancer) get(ctx context.Context, in input, id string) (*balancer,
 		return found, err
 	}
 	free()
+
+	return nil, l.missing(id, err)
+}
+
+// missing returns the error about a load balancer that was not returned, or as one that was deleted.
+// It is no apierr.ErrNotFound if the load balancer was there a moment ago.
+func (l *loadBalancer) missing(id string, err error) error {
 	if err == nil {
 		err = apierr.Mark(apierr.ErrNotFound, errDeleted)
 	}
 	if at, ok := l.seen.Load(id); ok && certainty.ResponseOf(err) == certainty.NotFound && time.Since(at.(time.Time)) < l.Tuning.unclear() {
-		return nil, api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, errJustThere), minRetryAfter)
+		return api.NewRetryError(fmt.Sprintf("load balancer %s: %v", id, errJustThere), minRetryAfter)
 	}
 
-	return nil, fmt.Errorf("load balancer %s: %w", id, err)
+	return fmt.Errorf("load balancer %s: %w", id, err)
 }
 
 // findUnknown returns the load balancer of a Service without the annotation.

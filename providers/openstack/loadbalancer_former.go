@@ -69,14 +69,13 @@ func (l *loadBalancer) published(ctx context.Context, in input, ids []string) (s
 	var rows []*client.LoadBalancerInfo
 	for _, id := range ids {
 		info, err := l.Octavia.GetLoadBalancer(ctx, id)
-		if certainty.ResponseOf(err) == certainty.NotFound || errors.Is(err, apierr.ErrDenied) {
+		if err == nil && !info.Provisioning.IsDeleted() {
+			rows = append(rows, info)
+
 			continue
 		}
-		if err != nil {
-			return "", fmt.Errorf("load balancer %s: %w", id, err)
-		}
-		if !info.Provisioning.IsDeleted() {
-			rows = append(rows, info)
+		if err = l.missing(id, err); certainty.ResponseOf(err) != certainty.NotFound && !errors.Is(err, apierr.ErrDenied) {
+			return "", err
 		}
 	}
 	serving, err := l.withAddress(ctx, in, rows)

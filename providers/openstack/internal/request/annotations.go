@@ -122,7 +122,8 @@ const (
 const (
 	// AnnotationLoadBalancerID is the load balancer of the Service. Set it on a new Service to
 	// use one that exists, also of another Service. The controller sets it once the load balancer
-	// is known. A later change has no effect.
+	// is known. A later change has no effect as long as that load balancer exists and has the
+	// published address.
 	//
 	// Type: ID
 	// Default: the load balancer with the name of the Service, which is created if there is none
