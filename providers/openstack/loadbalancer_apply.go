@@ -3,20 +3,18 @@ package openstack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
 // unclearAge is for how long a load balancer may be missing in lists although it was
@@ -34,7 +32,10 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 	if err != nil {
 		return r.publish(ctx, id, r.explain(id, err))
 	}
-	d, err := r.build(ctx, o)
+	d, err := r.build(o)
+	if err == nil {
+		d.group, err = r.buildGroup(ctx, o, d.balancer)
+	}
 	if err != nil {
 		return r.publish(ctx, id, err)
 	}
@@ -49,7 +50,7 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 	if err != nil {
 		return err
 	}
-	if r.create && len(steps) > 0 {
+	if r.create && !o.whole && len(steps) > 0 {
 		if err := r.record(ctx, id); err != nil {
 			return err
 		}
@@ -97,6 +98,7 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, steps change.
 	}
 	err := r.apply(ctx, env, steps)
 	r.complete = true
+	r.state.repaired = r.state.repaired.Union(sets.New(env.Repaired...))
 	if len(steps) == 0 && !o.created {
 		r.lists.Keep(o.parts)
 	}
@@ -146,160 +148,4 @@ func isLasting(err error) bool {
 
 		return code != apierr.CodeQuota && code != apierr.CodeInvalid && code != apierr.CodeDenied
 	})
-}
-
-// make creates the load balancer. That it is requested is recorded first, so that the next
-// process does not request another one before lists must have it. One that was lost stays in
-// the record: the annotation has its ID, which is not a mistake of the user.
-func (r *run) make(ctx context.Context, found *balancer) error {
-	o, err := r.observe(ctx, found)
-	if err != nil {
-		return err
-	}
-	if errors.Is(o.placeErr, apierr.ErrInvalid) {
-		return o.placeErr // a mistake in the settings: no load balancer without an address is left
-	}
-	d, err := r.build(ctx, o)
-	if err != nil {
-		return err
-	}
-	group, err := r.newGroup(ctx, o, d)
-	if err != nil {
-		return err
-	}
-	if r.placeFollows(o) {
-		d.floating.FindPlace = r.findPlace
-	}
-	recorded := []string{request.Requested}
-	if found.lost != "" {
-		recorded = append(recorded, found.lost)
-	}
-	if err := r.record(ctx, recorded...); err != nil {
-		return err
-	}
-	r.warn(d.warnings...)
-	ref := plan.Ref{Key: octavia.KeyLoadBalancer}
-	steps := change.Plan{octavia.Create(d.balancer), floatingip.Allocate(d.floating, ref)}
-
-	return r.finishNew(ctx, d, append(steps, group...))
-}
-
-// newGroup plans the security group of a Service whose load balancer is created first.
-func (r *run) newGroup(ctx context.Context, o *observed, d *desired) (change.Plan, error) {
-	if d.group == nil {
-		return nil, nil
-	}
-	if r.choosesSubnet(o) {
-		return change.Plan{r.syncGroup(o, d)}, nil
-	}
-	var err error
-	if o.group, err = r.observeGroup(ctx, r.Network, d.group); err != nil {
-		return nil, err
-	}
-
-	return r.diffGroup(o, d), nil
-}
-
-// syncGroup returns the step that makes the security group for a load balancer that an earlier
-// step creates: its rules need the subnet that Octavia has chosen.
-func (r *run) syncGroup(o *observed, d *desired) change.Step {
-	text := "make security group " + r.names.SecurityGroup() + " as it should be"
-
-	return plan.NewStep("SyncSecurityGroup", text, func(ctx context.Context, env *change.Env) error {
-		id, err := env.IDs.Get(octavia.KeyLoadBalancer)
-		if err != nil {
-			return err
-		}
-		made, err := env.Octavia.GetLoadBalancer(ctx, id)
-		if err != nil {
-			return err
-		}
-		o.balancer = &balancer{info: made, owner: true}
-		if d.group, err = r.buildGroup(ctx, o, d.balancer); err != nil {
-			return err
-		}
-		if o.group, err = r.observeGroup(ctx, r.Network, d.group); err != nil {
-			return err
-		}
-
-		return r.diffGroup(o, d).Apply(ctx, env, nil)
-	}).Isolate()
-}
-
-// finishNew applies the plan for a new load balancer, and publishes the result.
-func (r *run) finishNew(ctx context.Context, d *desired, steps change.Plan) error {
-	env := r.env()
-	err := r.apply(ctx, env, steps)
-	r.complete = true
-	id, unknown := env.IDs.Get(octavia.KeyLoadBalancer)
-	r.state.requested = &lastCreation{at: time.Now()}
-	if unknown != nil || errors.Is(err, octavia.ErrDiscarded) {
-		if !client.MayBeApplied(err) {
-			r.refused(ctx, err)
-		}
-
-		return err
-	}
-	r.seen.Store(id, time.Now())
-	r.lists.Wrote(id)
-	switch {
-	case errors.Is(err, pending.ErrFailed): // the next sync deletes it, unless it serves
-		return r.publish(ctx, id, fmt.Errorf("load balancer %s: %w", id, err))
-	case errors.Is(err, pending.ErrPending):
-		r.state.created = r.patch(published(id, netip.Addr{}))
-
-		return r.publish(ctx, id, r.pending(id))
-	}
-	r.addr = floatingip.Address(nil, &env.IDs)
-	if err != nil {
-		r.addr = netip.Addr{}
-	}
-
-	return r.publish(ctx, id, r.services.Incomplete(r.operation(), append(d.gaps(err), env.Gaps()...), err))
-}
-
-// removeSurplus deletes other load balancers that were made for the Service: a creation
-// whose response was lost may have been repeated by an old version. One with a floating IP
-// may serve, and stays.
-func (r *run) removeSurplus(ctx context.Context, found *balancer) error {
-	var errs []error
-	for _, info := range found.surplus {
-		if err := r.removeOne(ctx, info); err != nil {
-			errs = append(errs, fmt.Errorf("surplus load balancer %s: %w", info.ID, err))
-		}
-	}
-
-	return errors.Join(errs...)
-}
-
-// removeOne deletes one of them. It is read again with its lock: it was listed before.
-func (r *run) removeOne(ctx context.Context, listed *client.LoadBalancerInfo) error {
-	free, err := r.lock(ctx, listed.ID)
-	if err != nil {
-		return err
-	}
-	defer free()
-	info, err := r.Octavia.GetLoadBalancer(ctx, listed.ID)
-	if errors.Is(err, apierr.ErrNotFound) || err == nil && info.Provisioning.IsDeleted() {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	own, err := r.isSurplus(ctx, info)
-	if err != nil {
-		return err
-	}
-	if !own {
-		r.warn(service.Warn(reasonSurplus,
-			"Load balancer %s has the name %s of this Service, which uses another one: delete it if nothing else does", info.ID, info.Name))
-
-		return nil
-	}
-	steps, err := r.deletion(ctx, info)
-	if err != nil {
-		return err
-	}
-
-	return r.apply(ctx, r.env(), steps)
 }

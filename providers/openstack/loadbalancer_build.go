@@ -29,9 +29,8 @@ var (
 	errTooManyShare = apierr.Mark(apierr.ErrInvalid, errors.New("the load balancer is shared by as many Services as max-shared-lb permits"))
 )
 
-// build returns the desired state of the Service. It is pure, but for the security group,
-// whose subnets are read.
-func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
+// build returns the desired state of the Service, without the security group. It is pure.
+func (r *run) build(o *observed) (*desired, error) {
 	wanted := *r.request
 	d := &desired{floating: r.floatingIP(o)}
 	d.floating.Place, d.floating.PlaceErr = o.place, o.placeErr
@@ -59,19 +58,18 @@ func (r *run) build(ctx context.Context, o *observed) (*desired, error) {
 	d.balancer = octavia.Build(&wanted, resolved, octavia.Context{
 		Owner: o.isOwner(), Features: o.features, VIPSubnetID: o.vipSubnet,
 		MemberSubnets: o.memberSubnets(), Keep: r.staying(o), Serial: r.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
-		Refused: r.refusals.Members(o.pools()),
+		Refused: r.refusals.Members(o.pools()), Repaired: r.state.repaired,
 	})
-	if !r.request.ManageSecurityGroups {
-		return d, nil
-	}
-	d.group, err = r.buildGroup(ctx, o, d.balancer)
 
-	return d, err
+	return d, nil
 }
 
-// buildGroup returns the desired security group. It has the ports of the Nodes that are
-// servers of this cloud.
+// buildGroup returns the desired security group, nil if groups are not managed. It has the ports of
+// the Nodes that are servers of this cloud.
 func (r *run) buildGroup(ctx context.Context, o *observed, balancer *octavia.Desired) (*securitygroup.Desired, error) {
+	if !r.request.ManageSecurityGroups {
+		return nil, nil
+	}
 	given, err := r.groupGiven(ctx, o, balancer)
 	if err != nil {
 		return nil, err

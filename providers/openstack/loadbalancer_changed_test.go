@@ -16,7 +16,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -246,7 +245,7 @@ func TestLoadBalancerErrorPublished(t *testing.T) {
 	used := b.balancerOf(svc).ID
 	b.SetLoadBalancerStatus(used, "ERROR")
 	rule := b.Interceptor().Inject("neutron.ListFloatingIPs", simserver.Always(), nothing(`{"floatingips": []}`))
-	if err := b.sync(svc); again(err) == 0 || errors.Is(err, octavia.ErrDiscarded) {
+	if err := b.sync(svc); again(err) == 0 || errors.Is(err, errDiscarded) {
 		t.Errorf("it may serve: %v", err)
 	}
 	rule.Remove()
@@ -292,7 +291,7 @@ func TestLoadBalancerSetMeanwhile(t *testing.T) {
 			b.moveTo(svc, owner)
 			apply.ServeHTTP(w, r)
 		})
-		if err := b.sync(svc); !errors.Is(err, octavia.ErrDiscarded) {
+		if err := b.sync(svc); !errors.Is(err, errDiscarded) {
 			t.Errorf("sync: %v", err)
 		}
 		svc = b.inSteps(svc)

@@ -44,8 +44,9 @@ var errDeleted = errors.New("it was deleted")
 
 // balancer is the load balancer of a Service, as it was found.
 type balancer struct {
-	// info is nil if there is none.
-	info *client.LoadBalancerInfo
+	// info is nil if there is none. Whole means that it was just created with all its parts.
+	info  *client.LoadBalancerInfo
+	whole bool
 	// owner is whether it was made for the Service.
 	owner bool
 	// surplus are others that were made for the Service.

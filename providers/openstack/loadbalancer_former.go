@@ -183,11 +183,10 @@ func (r *run) record(ctx context.Context, ids ...string) error {
 		return nil
 	}
 	recorded := slices.Concat(ids, r.others)
-	version, err := r.publisher.annotate(ctx, r.service, r.recordOf(recorded))
-	if err != nil {
+	if err := r.publisher.annotate(ctx, r.service, r.recordOf(recorded)); err != nil {
 		return err
 	}
-	r.existing.Recorded, r.existing.Kept, r.recorded = recorded, r.kept, version
+	r.existing.Recorded, r.existing.Kept = recorded, r.kept
 
 	return nil
 }

@@ -70,8 +70,9 @@ func TestLoadBalancerRefusedMember(t *testing.T) {
 		kubetest.Address(v1.NodeInternalIP, "10.9.0.5")(alien)
 		mixed := append(slices.Clone(b.nodes), alien)
 		svc := b.create(web())
-		b.syncIncomplete(svc, mixed)
-		b.syncIncomplete(svc, mixed)
+		for range 3 { // the whole load balancer is refused, and then the member
+			b.syncIncomplete(svc, mixed)
+		}
 		if events := b.recorded(); !wrote(events, string(change.TargetRefused)) || !strings.Contains(strings.Join(events, "\n"), "alien 10.9.0.5:30080") {
 			t.Errorf("events: %v", events)
 		}

@@ -115,7 +115,10 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 	if err := r.observeSubnets(ctx, o); err != nil {
 		return false, err
 	}
-	d, err := r.build(ctx, o)
+	d, err := r.build(o)
+	if err == nil {
+		d.group, err = r.buildGroup(ctx, o, d.balancer)
+	}
 	if err != nil {
 		return false, err
 	}

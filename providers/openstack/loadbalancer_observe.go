@@ -16,7 +16,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
@@ -37,7 +36,7 @@ func (r *run) observe(ctx context.Context, found *balancer) (*observed, error) {
 	if o.features, err = r.featuresOf(ctx, found.info); err != nil {
 		return nil, err
 	}
-	if r.create {
+	if r.create && !found.whole {
 		if err := r.checkTLS(ctx); err != nil {
 			return nil, err
 		}
@@ -59,7 +58,7 @@ func (r *run) observeParts(ctx context.Context, o *observed) error {
 	if o.info == nil {
 		return nil
 	}
-	if o.created = r.isAsCreated(ctx, o.info.ID); o.created {
+	if o.created = o.whole || r.isAsCreated(ctx, o.info.ID); o.created {
 		o.parts = asCreated(o.info)
 
 		return nil
@@ -101,16 +100,19 @@ func (r *run) observeFloatingIP(ctx context.Context, o *observed) error {
 		r.keep(o, wanted)
 	}
 
-	return r.placeFloatingIP(ctx, o, wanted)
+	r.placeFloatingIP(ctx, o, wanted)
+
+	return nil
 }
 
-// placeFloatingIP finds where a new floating IP comes from. For a new load balancer whose subnet
-// Octavia chooses, that follows its creation, see [run.findPlace].
-func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floatingip.Desired) error {
-	if !wanted.NeedsPlace(o.floating) || r.placeFollows(o) {
-		return nil
+// placeFloatingIP finds where a new floating IP comes from. That of a new load balancer is only checked,
+// and not if it depends on a subnet that Octavia chooses.
+func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floatingip.Desired) {
+	isUnknown := o.info == nil && r.request.FloatingIP.NetworkID == "" && !r.request.VIP.Detect && r.request.VIP.SubnetID == ""
+	if isUnknown || !wanted.NeedsPlace(o.floating) {
+		return
 	}
-	o.place, o.placeErr = r.place(ctx, func(ctx context.Context) (string, error) {
+	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP, func(ctx context.Context) (string, error) {
 		switch {
 		case o.info != nil:
 			return o.info.VIPSubnetID, nil
@@ -120,32 +122,8 @@ func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floating
 			return r.request.VIP.SubnetID, nil
 		}
 	})
-
-	return nil
-}
-
-// findPlace returns where the floating IP of a new load balancer comes from.
-func (r *run) findPlace(ctx context.Context, vipSubnet string) (networks.Place, error) {
-	return r.place(ctx, func(context.Context) (string, error) { return vipSubnet, nil })
-}
-
-func (r *run) place(ctx context.Context, vipSubnet networks.VIPSubnet) (networks.Place, error) {
-	place, warnings, err := r.networks.Place(ctx, r.request.FloatingIP, vipSubnet)
 	r.warn(warnings...)
-
-	return place, err
-}
-
-// placeFollows reports whether it is only known once the load balancer is created where its floating
-// IP comes from: one that is named needs no subnet.
-func (r *run) placeFollows(o *observed) bool {
-	return r.choosesSubnet(o) && r.request.FloatingIP.NetworkID == ""
-}
-
-// choosesSubnet reports whether Octavia chooses the subnet of a new load balancer, in a network
-// or on a port: it is not known before that is created.
-func (r *run) choosesSubnet(o *observed) bool {
-	return o.info == nil && !r.request.VIP.Detect && r.request.VIP.SubnetID == ""
+	o.place, o.placeErr = place, err
 }
 
 // isOwner reports whether the load balancer is that of the Service, or new.

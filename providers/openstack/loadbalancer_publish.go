@@ -36,9 +36,8 @@ type publisher struct {
 // annotate sets annotations of a Service, and removes those with an empty value. It makes
 // no call if the Service has them. For a Service that was deleted, the error is that of the
 // Kubernetes API that it is not found, and for one that was replaced by one of the same name,
-// that there is a conflict. An ID that a user has set meanwhile stays. It returns the version of
-// the Service that it has written, empty for none.
-func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[annotation.Name]string) (string, error) {
+// that there is a conflict. An ID that a user has set meanwhile stays.
+func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[annotation.Name]string) error {
 	changes := map[string]*string{}
 	for name, value := range values {
 		switch old, set := svc.Annotations[string(name)]; {
@@ -49,29 +48,28 @@ func (p *publisher) annotate(ctx context.Context, svc *v1.Service, values map[an
 		}
 	}
 	if len(changes) == 0 || p.builder == nil {
-		return "", nil
+		return nil
 	}
 	client, err := p.builder.Client(serviceClientName)
 	if err != nil {
-		return "", fmt.Errorf("make the client that writes annotations: %w", err)
+		return fmt.Errorf("make the client that writes annotations: %w", err)
 	}
 	services := client.CoreV1().Services(svc.Namespace)
 	if err := keepID(ctx, services, svc, changes); err != nil {
-		return "", err
+		return err
 	}
 	if len(changes) == 0 {
-		return "", nil
+		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": svc.UID, "annotations": changes}})
 	if err != nil {
-		return "", fmt.Errorf("encode annotations: %w", err)
+		return fmt.Errorf("encode annotations: %w", err)
 	}
-	written, err := services.Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource)
-	if err != nil {
-		return "", fmt.Errorf("write annotations: %w", err)
+	if _, err := services.Patch(ctx, svc.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, statusResource); err != nil {
+		return fmt.Errorf("write annotations: %w", err)
 	}
 
-	return written.ResourceVersion, nil
+	return nil
 }
 
 // keepID takes the ID of the load balancer from changes of annotations if the Service has

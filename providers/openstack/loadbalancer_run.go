@@ -18,7 +18,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
@@ -28,6 +27,8 @@ var (
 	errMissing = apierr.Mark(apierr.ErrNotFound, errors.New("the load balancer of the Service does not exist"))
 	// errGoing means that the load balancer is being deleted, by others than this sync.
 	errGoing = apierr.Mark(apierr.ErrConflict, errors.New("it is being deleted"))
+	// errDiscarded means that a load balancer that never became ACTIVE was deleted.
+	errDiscarded = errors.New("it could not be created and was deleted: its provisioning status was ERROR")
 )
 
 // run is one call of EnsureLoadBalancer or UpdateLoadBalancer.
@@ -44,8 +45,6 @@ type run struct {
 	current string
 	others  []string
 	ignored string
-	// recorded is the version of the Service with the record of this run, empty without one.
-	recorded string
 	// kept is the VIP that the Service keeps as its address, for the record; the zero Addr for
 	// none, see [input.keptVIP].
 	kept netip.Addr
@@ -57,9 +56,6 @@ func (r *run) warn(warnings ...service.Warning) { r.warnings = append(r.warnings
 
 // sync turns the load balancer of the Service into the desired one.
 func (r *run) sync(ctx context.Context) error {
-	if err := r.refusal(); err != nil {
-		return err
-	}
 	if done, err := r.isOwnPatch(ctx); done || err != nil {
 		return err
 	}
@@ -79,14 +75,13 @@ func (r *run) syncFound(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer found.release()
+	defer func() { found.release() }()
 	r.warn(found.warnings...)
 	r.others, r.ignored = found.others, found.ignored
-	switch {
-	case found.info == nil && !r.create:
-		return errMissing
-	case found.info == nil:
-		return r.make(ctx, found)
+	if found.info == nil {
+		if found, err = r.make(ctx, found); err != nil {
+			return err
+		}
 	}
 	if err := r.checkUsable(ctx, found); err != nil {
 		return err
@@ -206,7 +201,7 @@ func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error 
 	if r.ignored == "" {
 		values[request.AnnotationLoadBalancerID] = ""
 	}
-	if _, err := r.publisher.annotate(ctx, r.service, values); err != nil {
+	if err := r.publisher.annotate(ctx, r.service, values); err != nil {
 		return err
 	}
 	steps, err := r.deletion(ctx, info)
@@ -218,7 +213,7 @@ func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error 
 		return fmt.Errorf("delete load balancer %s, whose creation has failed: %w", info.ID, err)
 	}
 
-	return fmt.Errorf("load balancer %s: %w", info.ID, octavia.ErrDiscarded)
+	return fmt.Errorf("load balancer %s: %w", info.ID, errDiscarded)
 }
 
 // failed is the error about a load balancer in ERROR.
@@ -293,7 +288,7 @@ func (r *run) publish(ctx context.Context, id string, err error) error {
 	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.ignored != "" || r.complete && r.create && r.request.Internal {
 		maps.Copy(values, r.recordOf(append([]string{id}, r.others...)))
 	}
-	_, failure := r.publisher.annotate(ctx, r.service, values)
+	failure := r.publisher.annotate(ctx, r.service, values)
 	if apierrors.IsNotFound(failure) || apierrors.IsConflict(failure) {
 		failure = nil // the Service was deleted, or replaced by one of the same name
 	}

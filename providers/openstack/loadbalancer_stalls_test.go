@@ -56,7 +56,7 @@ func TestAnnotate(t *testing.T) {
 	kube := kubetest.NewClientset(svc.DeepCopy())
 	p := &publisher{}
 	set := func(values map[annotation.Name]string) *v1.Service {
-		if _, err := p.annotate(t.Context(), serviceNow(t, kube, svc), values); err != nil {
+		if err := p.annotate(t.Context(), serviceNow(t, kube, svc), values); err != nil {
 			t.Fatal(err)
 		}
 
@@ -90,7 +90,7 @@ func TestAnnotate(t *testing.T) {
 	if err := kube.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.annotate(t.Context(), now, wanted); !apierrors.IsNotFound(err) {
+	if err := p.annotate(t.Context(), now, wanted); !apierrors.IsNotFound(err) {
 		t.Errorf("a Service that was deleted: %v", err)
 	}
 }

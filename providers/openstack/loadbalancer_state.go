@@ -1,5 +1,7 @@
 package openstack
 
+import "k8s.io/apimachinery/pkg/util/sets"
+
 // state is what this process keeps of the operations on the load balancer of a Service. Only the
 // operation that runs has it.
 type state struct {
@@ -8,7 +10,10 @@ type state struct {
 	patched, created patch
 	// requested is nil if no load balancer was requested.
 	requested *lastCreation
-	refused   refusedCreation
+	// empty means that Octavia has refused the load balancer with all its parts.
+	empty bool
+	// repaired are pools that were repaired, which need not have helped.
+	repaired sets.Set[string]
 	// stalls has since when load balancers cannot be changed, by ID.
 	stalls map[string]stall
 	// memberSubnet is the subnet that the Service wants for its members and that was compared

@@ -12,7 +12,6 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -87,7 +86,7 @@ func TestLoadBalancerFailedCreation(t *testing.T) {
 			b := balance(t, "[LoadBalancer]\ncascade-delete = "+cascade+"\n")
 			b.FailCreations("", 1)
 			svc := b.create(web())
-			if err := b.sync(svc); !errors.Is(err, octavia.ErrDiscarded) {
+			if err := b.sync(svc); !errors.Is(err, errDiscarded) {
 				t.Errorf("sync: %v", err)
 			}
 			if id := b.now(svc).Annotations[string(request.AnnotationLoadBalancerID)]; id != "" {
@@ -111,7 +110,7 @@ func TestLoadBalancerDiscarded(t *testing.T) {
 	left := b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: tags})
 	b.SetLoadBalancerStatus(left, "ERROR")
 	svc := b.create(web(annotate(request.AnnotationLoadBalancerID, left)))
-	if err := b.sync(svc); !errors.Is(err, octavia.ErrDiscarded) {
+	if err := b.sync(svc); !errors.Is(err, errDiscarded) {
 		t.Errorf("sync: %v", err)
 	}
 	svc = b.ensure(svc)

@@ -2,10 +2,13 @@ package openstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
@@ -80,4 +83,50 @@ func (r *run) isSurplus(ctx context.Context, info *client.LoadBalancerInfo) (boo
 	floating, err := r.Network.FloatingIPsByPort(ctx, []string{info.VIPPortID})
 
 	return err == nil && len(floating) == 0, err
+}
+
+// removeSurplus deletes other load balancers that were made for the Service: a creation
+// whose response was lost may have been repeated by an old version. One with a floating IP
+// may serve, and stays.
+func (r *run) removeSurplus(ctx context.Context, found *balancer) error {
+	var errs []error
+	for _, info := range found.surplus {
+		if err := r.removeOne(ctx, info); err != nil {
+			errs = append(errs, fmt.Errorf("surplus load balancer %s: %w", info.ID, err))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// removeOne deletes one of them. It is read again with its lock: it was listed before.
+func (r *run) removeOne(ctx context.Context, listed *client.LoadBalancerInfo) error {
+	free, err := r.lock(ctx, listed.ID)
+	if err != nil {
+		return err
+	}
+	defer free()
+	info, err := r.Octavia.GetLoadBalancer(ctx, listed.ID)
+	if errors.Is(err, apierr.ErrNotFound) || err == nil && info.Provisioning.IsDeleted() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	own, err := r.isSurplus(ctx, info)
+	if err != nil {
+		return err
+	}
+	if !own {
+		r.warn(service.Warn(reasonSurplus,
+			"Load balancer %s has the name %s of this Service, which uses another one: delete it if nothing else does", info.ID, info.Name))
+
+		return nil
+	}
+	steps, err := r.deletion(ctx, info)
+	if err != nil {
+		return err
+	}
+
+	return r.apply(ctx, r.env(), steps)
 }

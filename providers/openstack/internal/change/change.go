@@ -30,6 +30,10 @@ type Env struct {
 	// Refused are the members that Octavia has refused, for all plans of the process; nil for
 	// none.
 	Refused *Refusals
+	// Created is the load balancer that the plan has created, nil for none.
+	Created *client.LoadBalancerInfo
+	// Repaired are the pools that the plan has repaired, see package octavia.
+	Repaired []string
 	// Ports has a lock for each port of a Node, for all plans of the process: several
 	// Services change the groups of one port. Nil is none.
 	Ports *keylock.Set

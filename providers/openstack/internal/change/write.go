@@ -30,15 +30,20 @@ func (e *Env) Write(ctx context.Context, loadBalancer string, send func(context.
 	return e.settle(ctx, loadBalancer)
 }
 
-// Create sends the request that creates a load balancer, and waits until it is ACTIVE. It
-// returns the ID also if the wait fails.
-func (e *Env) Create(ctx context.Context, send func(context.Context) (id string, err error)) (id string, err error) {
-	if id, err = send(ctx); err != nil {
-		return "", err
+// Create sends the request that creates a load balancer, which it stores, and waits until it is ACTIVE.
+func (e *Env) Create(ctx context.Context, send func(context.Context) (*client.LoadBalancerInfo, error)) error {
+	made, err := send(ctx)
+	if err != nil {
+		return err
 	}
-	e.wrote(id)
+	e.Created = made
+	e.wrote(made.ID)
+	shown, err := e.Waiter.Created(ctx, made.ID)
+	if shown != nil {
+		e.Created = shown
+	}
 
-	return id, e.settled(id, e.Waiter.Created(ctx, id))
+	return e.settled(made.ID, err)
 }
 
 // Delete sends the request that deletes a load balancer, and waits until it is gone. One that

@@ -186,24 +186,19 @@ func TestCanceled(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	create := func(f *fixture) func(ctx context.Context) (string, error) {
-		return func(ctx context.Context) (string, error) {
-			made, err := f.Octavia.CreateLoadBalancer(ctx, client.LoadBalancerCreate{Name: "new", VIPSubnetID: f.subnet})
-			if err != nil {
-				return "", err
-			}
-
-			return made.ID, nil
+	create := func(f *fixture) func(ctx context.Context) (*client.LoadBalancerInfo, error) {
+		return func(ctx context.Context) (*client.LoadBalancerInfo, error) {
+			return f.Octavia.CreateLoadBalancer(ctx, client.LoadBalancerCreate{Name: "new", VIPSubnetID: f.subnet})
 		}
 	}
 	inBubble(t, exact, func(f *fixture) {
 		f.SetDelays(openstack.Delays{LoadBalancerCreate: 10 * time.Second}) // the wait is to end within its limit
 		f.takes("as long as it takes", 10*time.Second, func() {
-			id, err := f.Create(f.t.Context(), create(f))
-			if err != nil || f.LoadBalancer(id).Status != "ACTIVE" {
-				f.t.Errorf("error = %v", err)
+			err := f.Create(f.t.Context(), create(f))
+			if err != nil || f.Created.Provisioning != client.ProvisioningActive {
+				f.t.Fatalf("error = %v", err)
 			}
-			if diff := cmp.Diff([]string{id, id}, f.wrote); diff != "" {
+			if diff := cmp.Diff([]string{f.Created.ID, f.Created.ID}, f.wrote); diff != "" {
 				f.t.Error(diff)
 			}
 		})
@@ -212,15 +207,15 @@ func TestCreate(t *testing.T) {
 		// A creation that takes longer than any wait.
 		f.SetDelays(openstack.Delays{LoadBalancerCreate: time.Hour})
 		f.takes("longer than a wait", pending.DefaultLimit, func() {
-			id, err := f.Create(f.t.Context(), create(f))
-			if !errors.Is(err, pending.ErrPending) || id == "" {
-				f.t.Errorf("ID = %q, error = %v", id, err)
+			err := f.Create(f.t.Context(), create(f))
+			if !errors.Is(err, pending.ErrPending) || f.Created == nil {
+				f.t.Errorf("%v, error = %v", f.Created, err)
 			}
 		})
 		f.SetDelays(openstack.TypicalDelays())
 		f.FailCreations("", 1)
-		if id, err := f.Create(f.t.Context(), create(f)); !errors.Is(err, pending.ErrFailed) || id == "" {
-			f.t.Errorf("ID = %q, error = %v", id, err)
+		if err := f.Create(f.t.Context(), create(f)); !errors.Is(err, pending.ErrFailed) || f.Created.Provisioning != client.ProvisioningError {
+			f.t.Errorf("%v, error = %v", f.Created, err)
 		}
 	})
 }

@@ -15,48 +15,13 @@ import (
 const keyAddress = "address of the load balancer"
 
 // Address returns the address to publish after a plan was applied: that of the floating
-// IP, or else the VIP. Observed is nil for a load balancer that did not exist; the address
-// is the zero Addr if it is still not known.
+// IP, or else the VIP.
 func Address(o *Observed, ids *plan.IDs) netip.Addr {
 	if text, err := ids.Get(keyAddress); err == nil {
 		return parse(text)
 	}
-	if o == nil {
-		return netip.Addr{}
-	}
 
 	return o.Address()
-}
-
-// Allocate returns the step that gives a load balancer its floating IP that an earlier step
-// creates. It reads the load balancer for its VIP, and does what [Diff] plans then.
-func Allocate(d *Desired, lb plan.Ref) change.Step {
-	text := fmt.Sprintf("give load balancer %s a floating IP%s", lb, from(d))
-
-	return plan.NewStep("AllocateFloatingIP", text, func(ctx context.Context, env *change.Env) error {
-		id, err := env.IDs.Resolve(lb)
-		if err != nil {
-			return err
-		}
-		made, err := env.Octavia.GetLoadBalancer(ctx, id)
-		if err != nil {
-			return err
-		}
-		o, err := Observe(ctx, env.Network, made, d)
-		if err != nil {
-			return err
-		}
-		env.IDs.Set(keyAddress, o.Address().String())
-		if d.FindPlace != nil && d.NeedsPlace(o) {
-			d.Place, d.PlaceErr = d.FindPlace(ctx, made.VIPSubnetID)
-		}
-		steps, warnings := Diff(o, d)
-		for _, w := range warnings {
-			env.Warn(w)
-		}
-
-		return steps.Apply(ctx, env, nil)
-	}).Isolate()
 }
 
 // from describes where a new floating IP comes from.

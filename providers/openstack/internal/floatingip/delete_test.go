@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -224,63 +223,6 @@ func TestObserveFails(t *testing.T) {
 			if o != nil || !errors.Is(err, apierr.ErrDenied) {
 				t.Errorf("got %v, %v", o, err)
 			}
-		})
-	}
-}
-
-// A new load balancer gets its floating IP in the same plan.
-func TestAllocate(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		reason      string
-		annotations annotated
-		prepare     func(t *testing.T, f *fixture)
-		known       bool
-		want        string // the VIP if it is empty
-		failed      bool
-		warnings    int
-		calls       map[string]int
-	}{
-		"New":       {reason: "one is created", known: true, want: "198.51.100.11", calls: map[string]int{opList: 1, opCreate: 1}},
-		"OfPort":    {reason: "the port of a user has one", known: true, prepare: func(_ *testing.T, f *fixture) { f.give(true, "", "mine") }, want: "198.51.100.11", calls: map[string]int{opList: 1}},
-		"Internal":  {reason: "there is none", known: true, annotations: annotated{internal: "true"}, calls: map[string]int{opList: 1}},
-		"NoNetwork": {reason: "there is none", known: true, prepare: noExternal, warnings: 1, calls: map[string]int{opList: 1}},
-		"Quota":     {reason: "it works under its VIP", known: true, prepare: fill, failed: true, warnings: 1, calls: map[string]int{opList: 1, opCreate: 1}},
-		"NotMade":   {reason: "the load balancer was not created", failed: true, calls: map[string]int{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, openstack.Options{}, tc.annotations)
-			if tc.prepare != nil {
-				tc.prepare(t, f)
-			}
-			ctx, env := bounded(t), f.env()
-			want, _ := f.vip()
-			if tc.want != "" {
-				want = tc.want
-			}
-			d := floatingip.Build(f.request(t), true)
-			if needs := d.NeedsPlace(nil); needs == d.Request.Internal {
-				t.Errorf("%s: needs a place: %v", tc.reason, needs)
-			} else if needs {
-				var err error
-				d.Place, _, err = f.finder.Place(ctx, d.Request.FloatingIP, nil)
-				must(t, err)
-			}
-			if tc.known {
-				env.IDs.Set("lb", f.lb)
-			} else {
-				want = "invalid IP"
-			}
-			f.Interceptor().Reset()
-			step := floatingip.Allocate(d, plan.Ref{Key: "lb"})
-			if err := step.Do(ctx, env); (err != nil) != tc.failed {
-				t.Errorf("%s: %v", tc.reason, err)
-			}
-			if got := floatingip.Address(nil, &env.IDs).String(); got != want || len(env.Warnings()) != tc.warnings {
-				t.Errorf("%s: address %s, want %s; warnings %v", tc.reason, got, want, env.Warnings())
-			}
-			f.wantCalls(t, tc.reason, tc.calls)
 		})
 	}
 }

@@ -32,9 +32,6 @@ type Desired struct {
 	// Place is where a new floating IP comes from. It only has to be set if
 	// [Desired.NeedsPlace] reports so.
 	Place networks.Place
-	// FindPlace returns the Place for the ID of the subnet of the VIP. [Allocate] calls it once
-	// the load balancer is there; nil if Place is set.
-	FindPlace func(ctx context.Context, vipSubnet string) (networks.Place, error)
 	// PlaceErr is why Place is not known. The plan then has this error where a new floating
 	// IP is needed.
 	PlaceErr error

@@ -100,48 +100,21 @@ func (t *target) write(ctx context.Context, env *change.Env, send func(context.C
 
 // poolID returns the ID of the pool of the port.
 func (t *target) poolID(env *change.Env) (string, error) {
-	id, err := env.IDs.Get(t.key(keyPool))
-	if err != nil && t.pool != nil {
+	if t.pool != nil {
 		return t.pool.ID, nil
 	}
 
-	return id, err
+	return env.IDs.Get(t.key(keyPool))
 }
 
-// isReplaced reports whether a step has replaced the pool by one that has all its members
-// and its health monitor.
-func (t *target) isReplaced(env *change.Env) bool {
-	id, err := env.IDs.Get(t.key(keyPool))
-
-	return err == nil && t.pool != nil && id != t.pool.ID
-}
-
-// writePool sends a change of the members or the health monitor of the pool. Octavia
-// refuses it if the pool is not ACTIVE, which is the case while the load balancer is being
-// changed, but also if the pool alone is in ERROR. The first is waited for; then the pool is
-// repaired, and the change is sent once more.
+// writePool sends a change of the members or the health monitor of the pool.
 func (t *target) writePool(ctx context.Context, env *change.Env, send func(ctx context.Context, pool string) error) error {
 	id, err := t.poolID(env)
 	if err != nil {
 		return err
 	}
-	sendIt := func(ctx context.Context) error { return send(ctx, id) }
-	if err = t.write(ctx, env, sendIt); !isImmutablePool(err) {
-		return err
-	}
-	if err := t.repair(ctx, env, id); err != nil {
-		return err
-	}
 
-	return t.write(ctx, env, sendIt)
-}
-
-// isImmutablePool reports whether Octavia refuses a change because of the pool, although
-// the load balancer is ACTIVE.
-func isImmutablePool(err error) bool {
-	conflict, ok := client.ConflictOf(err)
-
-	return ok && conflict.Kind == client.KindPool && conflict.Reason == client.ReasonImmutable
+	return t.write(ctx, env, func(ctx context.Context) error { return send(ctx, id) })
 }
 
 // deleteListener returns a step that deletes a listener.
@@ -159,17 +132,13 @@ func deletePool(loadBalancer string, p *Pool) change.Step {
 	text := fmt.Sprintf("delete pool %s (%s)", p.Name, p.ID)
 
 	return plan.NewStep(kindDeletePool, text, func(ctx context.Context, env *change.Env) error {
-		return doDeletePool(ctx, env, loadBalancer, p.ID)
+		err := write(ctx, env, loadBalancer, func(ctx context.Context) error { return env.Octavia.DeletePool(ctx, p.ID) })
+		if conflict, ok := client.ConflictOf(err); ok && conflict.Reason == client.ReasonInUse {
+			env.Warn(service.Warn(PoolKept, "Pool %s is not deleted: an L7 policy uses it", p.ID))
+
+			return nil
+		}
+
+		return err
 	})
-}
-
-func doDeletePool(ctx context.Context, env *change.Env, loadBalancer, id string) error {
-	err := write(ctx, env, loadBalancer, func(ctx context.Context) error { return env.Octavia.DeletePool(ctx, id) })
-	if conflict, ok := client.ConflictOf(err); ok && conflict.Reason == client.ReasonInUse {
-		env.Warn(service.Warn(PoolKept, "Pool %s is not deleted: an L7 policy uses it", id))
-
-		return nil
-	}
-
-	return err
 }

@@ -19,16 +19,8 @@ import (
 // errLoses means that a pool lacks members of the one that it is to replace.
 var errLoses = apierr.Mark(apierr.ErrInvalid, errors.New("the pool that serves stays in use, since the new one lacks members of it"))
 
-// batch is a call about several members, which Octavia carries out for all of them or for
-// none. If it refuses members without naming one, halves of them are tried, down to single
-// ones:
-//
-//	of 100 members are refused  requests that are refused
-//	1                           at most 7
-//	3                           at most 17
-//	all                         28, and the next sync goes on
-//
-// What is refused is stored, so that the next sync leaves it out.
+// batch adds members, in calls about several members. What is refused is stored, so that the next
+// sync leaves it out.
 //
 // Without additive updates each call has the members that are there as well. If one of those
 // is the reason for a refusal, it must not keep others away: single members are then added
@@ -45,15 +37,8 @@ type batch struct {
 	// alone means that single members are added by a call of their own: a request was
 	// refused.
 	alone bool
-	// full means that not even one more member fits into a quota, and quota is its error.
-	full  bool
-	quota error
-	// left is how many more requests with members may be refused.
-	left int
-	// refused are members that Octavia refuses, with its messages. untried are those for
-	// which no request was left.
-	refused []refusedMember
-	untried []DesiredMember
+	// page is how many members a call has at most, 0 for no limit.
+	page int
 }
 
 // refusedMember is a member that Octavia refuses, with its message.
@@ -66,92 +51,32 @@ type refusedMember struct {
 // be halved: enough for three members that are refused.
 const refusalsPerHalving = 4
 
-// mayRefuse is how many requests may be refused in one sync until these members are there.
-func mayRefuse(members []DesiredMember) int { return refusalsPerHalving * bits.Len(uint(len(members))) }
-
 // apply makes the calls for all members that Octavia accepts. It returns errors that concern
 // no members.
 func (b *batch) apply(ctx context.Context, members []DesiredMember) error {
-	b.left = mayRefuse(members)
-	err := b.add(ctx, members)
+	added, err := plan.Bulk[DesiredMember]{
+		Send:      b.send,
+		IsRefusal: isMemberRefusal,
+		IsQuota:   func(err error) bool { return errors.Is(err, apierr.ErrQuota) },
+		Names: func(err error, m DesiredMember) bool {
+			text := change.Message(err)
+
+			return mentions(text, m.Address.String()) || mentions(text, m.SubnetID)
+		},
+		Page: b.page,
+		Most: refusalsPerHalving * bits.Len(uint(len(members))),
+	}.Do(ctx, members)
 	if err == nil && b.due {
 		err = b.send(ctx, nil)
 	}
 
-	return cmp.Or(err, b.report())
-}
-
-// add adds members, unless they are refused.
-func (b *batch) add(ctx context.Context, members []DesiredMember) error {
-	switch {
-	case len(members) == 0:
-		return nil
-	case b.full:
-		b.refuse(members, b.quota)
-
-		return nil
-	case b.left == 0:
-		b.untried = append(b.untried, members...)
-
-		return nil
-	}
-	err := b.send(ctx, members)
-	if err == nil || !isMemberRefusal(err) {
-		return err
-	}
-	isProof := b.additive || b.alone || len(members) > 1
-	b.left--
-	b.alone = true
-	if !isProof {
-		return b.add(ctx, members)
-	}
-
-	return b.split(ctx, members, err)
-}
-
-// split adds those members of a request that was refused that are not the reason.
-//
-//	Octavia names members  the others are added
-//	it names none          half of them, and the others; if the first ones are accepted, it
-//	                       is known that the others are not
-func (b *batch) split(ctx context.Context, members []DesiredMember, refusal error) error {
-	text := change.Message(refusal)
-	isNamed := func(m DesiredMember) bool { return mentions(text, m.Address.String()) || mentions(text, m.SubnetID) }
-	named, rest := lists.Split(members, isNamed)
-	if len(named) > 0 {
-		b.refuse(named, refusal)
-
-		return b.add(ctx, rest)
-	}
-	if len(members) == 1 {
-		b.refuse(members, refusal)
-		b.full, b.quota = errors.Is(refusal, apierr.ErrQuota), refusal
-
-		return nil
-	}
-	half, before := len(members)/2, b.left
-	if err := b.add(ctx, members[:half]); err != nil {
-		return err
-	}
-	rest = members[half:]
-	if accepted := b.left == before && before > 0 && !b.full; accepted && len(rest) > 1 {
-		return b.split(ctx, rest, refusal)
-	}
-
-	return b.add(ctx, rest)
+	return cmp.Or(err, b.report(added))
 }
 
 // send makes one call.
 func (b *batch) send(ctx context.Context, members []DesiredMember) error {
 	if b.alone && !b.additive && len(members) == 1 {
-		err := b.postMember(ctx, b.env, members[0])
-		if err == nil || isDuplicate(err) { // one that is there already is done
-			b.base = append(b.base, members[0].spec())
-
-			return nil
-		}
-
-		return err
+		return b.sendAlone(ctx, members[0])
 	}
 	specs := slices.Concat(b.base, lists.Map(members, DesiredMember.spec))
 	err := b.writePool(ctx, b.env, func(ctx context.Context, pool string) error {
@@ -161,55 +86,69 @@ func (b *batch) send(ctx context.Context, members []DesiredMember) error {
 
 		return b.env.Octavia.UpdateMembers(ctx, pool, specs)
 	})
-	if err == nil && !b.additive {
+	switch {
+	case err == nil && !b.additive:
 		b.base, b.due = specs, false
+	case err != nil && isMemberRefusal(err) && !b.alone:
+		if b.alone = true; len(members) == 1 && !b.additive {
+			return b.sendAlone(ctx, members[0])
+		}
 	}
 
 	return err
 }
 
-// refuse stores members that Octavia refuses. What exceeds a quota may fit later, and is not
-// left out by the next sync; nor is a duplicate, which may be the member itself.
-func (b *batch) refuse(members []DesiredMember, cause error) {
-	if errors.Is(cause, apierr.ErrQuota) {
-		names := plan.FewCommas(members)
-		b.env.Lack("members of "+b.port.key().String()+" over a quota", fmt.Sprintf("port %s: members over a quota: %s", b.port.key(), names))
-		_ = b.env.WarnOfQuota(b.loadBalancer, fmt.Sprintf("members %s for port %s", names, b.port.key()), cause)
-		b.untried = append(b.untried, members...)
+// sendAlone adds one member by a call of its own. One that is there already is done.
+func (b *batch) sendAlone(ctx context.Context, m DesiredMember) error {
+	err := b.writePool(ctx, b.env, func(ctx context.Context, pool string) error {
+		_, err := b.env.Octavia.CreateMember(ctx, pool, m.spec())
 
-		return
+		return err
+	})
+	if err != nil && !isDuplicate(err) {
+		return err
 	}
-	pool, unknown := b.poolID(b.env)
-	for _, m := range members {
-		b.refused = append(b.refused, refusedMember{m, change.Message(cause)})
-		if unknown == nil && errors.Is(cause, apierr.ErrInvalid) {
-			b.env.Refused.AddMember(pool, m.key(), change.Message(cause))
-		}
-	}
+	b.base = append(b.base, m.spec())
+
+	return nil
 }
 
-// report warns of members that the pool does not have. It returns an error if the pool is to
-// replace one that has them.
-func (b *batch) report() error {
-	found := b.refusals(b.refused)
+// report stores and warns of members that the pool does not have. It returns an error if the pool is to
+// replace one that has them. What exceeds a quota may fit later, and is not left out by the next
+// sync; nor is a duplicate, which may be the member itself.
+func (b *batch) report(added plan.Outcome[DesiredMember]) error {
+	port := b.port.key()
+	if len(added.Excess) > 0 {
+		names := plan.FewCommas(added.Excess)
+		b.env.Lack("members of "+port.String()+" over a quota", fmt.Sprintf("port %s: members over a quota: %s", port, names))
+		_ = b.env.WarnOfQuota(b.loadBalancer, fmt.Sprintf("members %s for port %s", names, port), added.Quota)
+	}
+	pool, unknown := b.poolID(b.env)
+	refused := make([]refusedMember, 0, len(added.Refused))
+	for _, r := range added.Refused {
+		refused = append(refused, refusedMember{r.Item, change.Message(r.Cause)})
+		if unknown == nil && errors.Is(r.Cause, apierr.ErrInvalid) {
+			b.env.Refused.AddMember(pool, r.Item.key(), change.Message(r.Cause))
+		}
+	}
+	found := b.refusals(refused)
 	for _, w := range found.Warnings {
 		b.env.Warn(w)
 	}
 	for _, gap := range found.Gaps {
 		b.env.Lack(gap.Key, gap.Text)
 	}
-	if len(b.untried) > 0 && !b.full {
-		text := fmt.Sprintf("port %s: members that are not added yet, since Octavia refuses others without naming them: %s",
-			b.port.key(), plan.FewCommas(b.untried))
-		b.env.Lack("members of "+b.port.key().String()+" that were not tried", text)
+	if len(added.Untried) > 0 {
+		text := fmt.Sprintf("port %s: members that are not added yet, since Octavia refuses others without naming them: %s", port, plan.FewCommas(added.Untried))
+		b.env.Lack("members of "+port.String()+" that were not tried", text)
 		b.env.Warn(service.Warn(change.TargetRefused, "Load balancer %s, %s", b.loadBalancer, text))
 	}
 
-	return b.loses()
+	return b.loses(slices.Concat(added.Untried, added.Excess, lists.Map(refused, func(r refusedMember) DesiredMember { return r.member })))
 }
 
 // loses returns an error if the pool is to replace one that has a member that it lacks.
-func (b *batch) loses() error {
+func (b *batch) loses(missing []DesiredMember) error {
 	if !b.moves() || b.attached == nil {
 		return nil
 	}
@@ -217,7 +156,6 @@ func (b *batch) loses() error {
 	for _, m := range b.attached.Members {
 		serving[m.pair().String()] = true
 	}
-	missing := slices.Concat(b.untried, lists.Map(b.refused, func(r refusedMember) DesiredMember { return r.member }))
 	if lost := lists.Filter(missing, func(m DesiredMember) bool { return serving[m.pair().String()] }); len(lost) > 0 {
 		return fmt.Errorf("%w: %s", errLoses, plan.FewCommas(lost))
 	}
@@ -250,18 +188,4 @@ func (t *target) refusals(refused []refusedMember) Findings {
 	}
 
 	return found
-}
-
-// postMembers adds members one by one. One that is there already is done.
-func (t *target) postMembers(ctx context.Context, env *change.Env, members []DesiredMember) error {
-	b := &batch{target: t, env: env, alone: true, left: mayRefuse(members)}
-	var err error
-	for len(members) > 0 && err == nil && !b.full {
-		err, members = b.add(ctx, members[:1]), members[1:]
-	}
-	if b.full {
-		err = cmp.Or(err, b.add(ctx, members))
-	}
-
-	return cmp.Or(err, b.report())
 }

@@ -24,10 +24,8 @@ func (t *target) membersStep(kind, text string, do func(context.Context, *change
 
 func (t *target) membersDo(do func(context.Context, *change.Env) error) func(context.Context, *change.Env) error {
 	return func(ctx context.Context, env *change.Env) error {
-		if !t.isReplaced(env) {
-			if err := do(ctx, env); err != nil {
-				return err
-			}
+		if err := do(ctx, env); err != nil {
+			return err
 		}
 		pool, err := t.poolID(env)
 		if err == nil {
@@ -57,63 +55,51 @@ func (t *target) diff() memberDiff {
 	return diff
 }
 
-// addMembers returns a step that adds members and leaves the others alone.
+// addMembers returns a step that adds members. The others are not in the request.
 func (t *target) addMembers(diff memberDiff) change.Step {
 	text := "add members " + plan.FewCommas(diff.add)
 
-	return t.membersStep(kindAddMembers, text, t.applyAdditions)
+	return t.membersStep(kindAddMembers, text, func(ctx context.Context, env *change.Env) error {
+		b := &batch{target: t, env: env, additive: true}
+
+		return b.apply(ctx, diff.add)
+	})
 }
 
 // updateMembers returns a step that writes all members, none of which goes.
 func (t *target) updateMembers(diff memberDiff) change.Step {
-	return t.membersStep(kindUpdateMembers, "update members: "+diff.text(), t.applyMembers)
+	return t.membersStep(kindUpdateMembers, "update members: "+diff.text(), t.putMembers(diff))
 }
 
 // replaceMembers returns a step that writes all members. Where nothing may be removed it
 // leaves the members that are not wanted.
 func (t *target) replaceMembers(diff memberDiff) change.Step {
 	step := t.updateMembers(diff)
+	all := diff
+	all.keep, all.remove = slices.Concat(diff.keep, diff.remove), nil
 	keeping := step
-	keeping.Do = t.membersDo(func(ctx context.Context, env *change.Env) error { return t.putMembers(ctx, env, true) })
+	keeping.Do = t.membersDo(t.putMembers(all))
 
 	return keeping.OrRemove(step.Do)
 }
 
-// applyAdditions adds the members that the pool lacks. The others are not in the request.
-func (t *target) applyAdditions(ctx context.Context, env *change.Env) error {
-	b := &batch{target: t, env: env, additive: true}
+// putMembers writes all members in one call, but for those that are to be removed. Those that stay
+// keep what users have set.
+func (t *target) putMembers(diff memberDiff) func(context.Context, *change.Env) error {
+	return func(ctx context.Context, env *change.Env) error {
+		if !diff.isKnown() {
+			return errUnknownMembers
+		}
+		b := &batch{target: t, env: env, due: len(diff.update)+len(diff.remove) > 0}
+		for _, m := range diff.keep {
+			b.base = append(b.base, m.Full.Spec())
+		}
+		for _, u := range diff.update {
+			b.base = append(b.base, u.spec())
+		}
 
-	return b.apply(ctx, t.diff().add)
-}
-
-// applyMembers gives the pool the wanted members.
-func (t *target) applyMembers(ctx context.Context, env *change.Env) error {
-	if t.desired.Serial {
-		return t.postMembers(ctx, env, t.diff().add)
+		return b.apply(ctx, diff.add)
 	}
-
-	return t.putMembers(ctx, env, false)
-}
-
-// putMembers writes all members in one call, along with those that are not wanted if all
-// are to be kept. Those that stay keep what users have set.
-func (t *target) putMembers(ctx context.Context, env *change.Env, keepsAll bool) error {
-	diff := t.diff()
-	if keepsAll {
-		diff.keep, diff.remove = slices.Concat(diff.keep, diff.remove), nil
-	}
-	if !diff.isKnown() {
-		return errUnknownMembers
-	}
-	b := &batch{target: t, env: env, due: len(diff.update)+len(diff.remove) > 0}
-	for _, m := range diff.keep {
-		b.base = append(b.base, m.Full.Spec())
-	}
-	for _, u := range diff.update {
-		b.base = append(b.base, u.spec())
-	}
-
-	return b.apply(ctx, diff.add)
 }
 
 // isMemberRefusal reports whether a refusal may be about single members.
@@ -129,7 +115,7 @@ func (t *target) createMembers(members []DesiredMember) change.Step {
 	text := "add members one by one: " + plan.FewCommas(members)
 
 	return t.membersStep(kindAddMembers, text, func(ctx context.Context, env *change.Env) error {
-		return t.postMembers(ctx, env, t.diff().add)
+		return t.addAlone(ctx, env, members)
 	})
 }
 
@@ -139,13 +125,11 @@ func isDuplicate(err error) bool {
 	return ok && conflict.Reason == client.ReasonDuplicate
 }
 
-// postMember adds one member.
-func (t *target) postMember(ctx context.Context, env *change.Env, m DesiredMember) error {
-	return t.writePool(ctx, env, func(ctx context.Context, pool string) error {
-		_, err := env.Octavia.CreateMember(ctx, pool, m.spec())
+// addAlone adds members one by one.
+func (t *target) addAlone(ctx context.Context, env *change.Env, members []DesiredMember) error {
+	b := &batch{target: t, env: env, alone: true, page: 1}
 
-		return err
-	})
+	return b.apply(ctx, members)
 }
 
 // recreateMembers returns a step that changes members one by one. Octavia permits no second
@@ -154,11 +138,11 @@ func (t *target) recreateMembers(updates []memberUpdate) change.Step {
 	text := "change members one by one: " + plan.FewCommas(lists.Map(updates, func(u memberUpdate) DesiredMember { return u.want }))
 
 	return t.membersStep(kindUpdateMembers, text, func(ctx context.Context, env *change.Env) error {
-		for _, u := range t.diff().update {
+		for _, u := range updates {
 			if err := t.dropMember(ctx, env, u.seen); err != nil {
 				return err
 			}
-			if err := t.postMembers(ctx, env, []DesiredMember{u.want}); err != nil {
+			if err := t.addAlone(ctx, env, []DesiredMember{u.want}); err != nil {
 				return fmt.Errorf("create member %s again: %w", u.want, err)
 			}
 		}

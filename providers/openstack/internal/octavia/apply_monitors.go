@@ -64,21 +64,13 @@ func (t *target) deleteMonitor() change.Step {
 	m := t.pool.Monitor
 	text := fmt.Sprintf("delete health monitor %s (%s), %s", m.Name, m.ID, m.Type)
 
-	return t.step(kindDeleteMonitor, text, func(ctx context.Context, env *change.Env) error {
-		if t.isReplaced(env) {
-			return nil
-		}
-
-		return t.dropMonitor(ctx, env)
-	})
+	return t.step(kindDeleteMonitor, text, t.dropMonitor)
 }
 
 // monitorStep makes the health monitor of the pool the wanted one, and stores that it is.
 func (t *target) monitorStep(ctx context.Context, env *change.Env) error {
-	if !t.isReplaced(env) {
-		if err := t.applyMonitor(ctx, env); err != nil {
-			return err
-		}
+	if err := t.applyMonitor(ctx, env); err != nil {
+		return err
 	}
 	pool, err := t.poolID(env)
 	if err == nil {

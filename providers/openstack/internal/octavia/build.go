@@ -23,6 +23,8 @@ type Context struct {
 	MemberSubnets map[string]string
 	// Keep are the addresses of members that stay although they are not wanted.
 	Keep sets.Set[netip.Addr]
+	// Repaired are the IDs of pools that were repaired before.
+	Repaired sets.Set[string]
 	// Refused are the members that Octavia has refused lately.
 	Refused change.RefusedMembers
 	// Serial is provider-requires-serial-api-calls of the cloud-config.
@@ -34,7 +36,7 @@ func Build(r *request.Request, resolved *request.Resolved, given Context) *Desir
 	names := r.Names
 	d := &Desired{
 		Names: names, Owner: given.Owner, Serial: given.Serial, Keep: given.Keep, Features: given.Features,
-		Refused: given.Refused,
+		Refused: given.Refused, Repaired: given.Repaired,
 		LoadBalancer: LoadBalancer{
 			Name: names.LoadBalancer(), Description: names.Description(),
 			Provider: given.Features.Provider(), FlavorID: resolved.FlavorID, Zone: resolved.AvailabilityZone,

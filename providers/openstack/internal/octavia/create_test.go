@@ -200,13 +200,6 @@ func TestCreateRefused(t *testing.T) {
 			reason: "the members that fit are there", svc: web(kubetest.Port(v1.ProtocolTCP, 80)), options: openstack.Options{Quotas: openstack.Quotas{Members: 2}},
 			creations: 2, made: 1, warnings: []service.Reason{change.QuotaExceeded}, serves: []string{"10.0.0.101:30080", "10.0.0.102:30080"},
 		},
-		"a member": {
-			reason: "it is named", svc: web(),
-			prepare: func(f *writeFixture) {
-				f.Interceptor().Inject(opCreate, simserver.Nth(1), openstack.Error(400, "", "10.0.0.102 is not a valid option for member address"))
-			},
-			creations: 2, made: 1, warnings: []service.Reason{change.TargetRefused}, serves: []string{"10.0.0.101:30080", "10.0.0.103:30080"},
-		},
 		"something unknown": {
 			reason: "the parts are created one by one", svc: web(),
 			prepare: func(f *writeFixture) {
@@ -221,8 +214,8 @@ func TestCreateRefused(t *testing.T) {
 			err: apierr.ErrInvalid, text: "allowed_cidrs",
 		},
 		"an algorithm": {
-			reason: "a new load balancer would never have it", options: openstack.Options{Profile: openstack.OVN}, svc: web(with(request.AnnotationLBMethod, "ROUND_ROBIN")),
-			creations: 1, err: apierr.ErrInvalid, text: "algorithm",
+			reason: "no pool can have it", options: openstack.Options{Profile: openstack.OVN}, svc: web(with(request.AnnotationLBMethod, "ROUND_ROBIN")),
+			creations: 2, made: 1, err: apierr.ErrInvalid, text: "algorithm",
 		},
 		"the subnet of the VIP": {
 			reason: "it is refused without parts, too", svc: web(),
@@ -230,9 +223,9 @@ func TestCreateRefused(t *testing.T) {
 			creations: 2, err: apierr.ErrInvalid, text: "vip_subnet_id",
 		},
 		"it ends in ERROR": {
-			reason: "it never served, so that the next one begins anew", svc: web(),
+			reason: "nothing else is tried", svc: web(),
 			prepare:   func(f *writeFixture) { f.FailCreations("", 1) },
-			creations: 1, err: pending.ErrFailed, text: "ERROR",
+			creations: 1, made: 1, err: pending.ErrFailed, text: "ERROR",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +234,7 @@ func TestCreateRefused(t *testing.T) {
 				if c.prepare != nil {
 					c.prepare(f)
 				}
-				warnings, err := f.apply(f.plan(c.svc))
+				warnings, err := f.try(c.svc)
 				f.warned(c.reason, warnings, c.warnings...)
 				f.fails(c.reason, err, c.err, c.text)
 				f.sent(c.reason, opCreate, c.creations)

@@ -26,11 +26,11 @@ type target struct {
 	// pool is the pool that the port keeps: the attached one, or one that no listener uses
 	// yet. It is nil if there is none to keep.
 	pool *Pool
+	// broken is a pool that is replaced since its repair has not helped, nil for none.
+	broken *Pool
 	// needs are the keys of the steps that must succeed before the listener moves to another
 	// pool.
 	needs []string
-	// suffix tells the keys of a pool that replaces another one from those of the port.
-	suffix string
 }
 
 // The keys under which the steps of a port store IDs.
@@ -42,7 +42,7 @@ const (
 )
 
 func (t *target) key(what string) string {
-	return fmt.Sprintf("%s of port %s%s", what, t.port.key(), t.suffix)
+	return fmt.Sprintf("%s of port %s", what, t.port.key())
 }
 
 // poolText names the pool in texts of steps.
@@ -92,19 +92,17 @@ func (t *target) choosePool() {
 
 // fits reports whether a pool has the protocol that the port wants.
 func (t *target) fits(p *Pool) bool {
-	return features.Protocol(p.Protocol) == t.port.Pool.Protocol && !p.Provisioning.IsDeleted() &&
+	return p != t.broken && features.Protocol(p.Protocol) == t.port.Pool.Protocol && !p.Provisioning.IsDeleted() &&
 		p.Provisioning != client.ProvisioningPendingDelete
 }
 
 // moves reports whether the listener gets another pool than it has.
 func (t *target) moves() bool { return t.pool == nil || t.pool != t.attached }
 
-// diffPool plans to create or change the pool, its members and its health monitor.
-//
-// Members that get a port for health checks come before the monitor that uses it; a
-// monitor that is not wanted goes before the members lose that port.
+// diffPool plans to create or change the pool, its members and its health monitor. A pool that is
+// broken is repaired, and replaced by another one if that has not helped.
 func (t *target) diffPool() {
-	at := len(t.plan)
+	begin, findings, wanted := len(t.plan), t.findings, t.port
 	t.keepAlgorithm()
 	if t.pool == nil {
 		t.addIsolated(t.createPool())
@@ -112,15 +110,31 @@ func (t *target) diffPool() {
 		t.addIsolated(t.updatePool(update, text))
 	}
 	before := len(t.plan)
+	t.diffParts()
+	switch {
+	case t.pool == nil || !t.isBroken(len(t.plan) > before):
+	case !t.desired.Repaired.Has(t.pool.ID):
+		t.plan = slices.Insert(t.plan, begin, t.repairPool().Isolate())
+	default:
+		t.plan, t.findings, t.port = t.plan[:begin], findings, wanted
+		delete(t.taken, t.pool.ID)
+		t.broken, t.pool = t.pool, nil
+		t.choosePool()
+		t.diffPool()
+	}
+}
+
+// diffParts plans the changes of the members and the health monitor.
+//
+// Members that get a port for health checks come before the monitor that uses it; a
+// monitor that is not wanted goes before the members lose that port.
+func (t *target) diffParts() {
 	if t.port.Pool.Monitor == nil {
 		t.diffMonitor()
 		t.diffMembers()
 	} else {
 		t.diffMembers()
 		t.diffMonitor()
-	}
-	if t.pool != nil && t.isBroken(len(t.plan) > before) {
-		t.plan = slices.Insert(t.plan, at, t.repairPool().Isolate())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -46,6 +47,9 @@ type writeFixture struct {
 	// provider is that of the load balancer.
 	provider string
 	serial   bool
+	repaired sets.Set[string]
+	// empty means that Octavia has refused the load balancer with all its parts.
+	empty    bool
 	owner    bool
 	nodes    []*v1.Node
 	settings request.Settings
@@ -140,7 +144,7 @@ func (f *writeFixture) desired(svc *v1.Service) *octavia.Desired {
 		f.t.Fatal(err)
 	}
 
-	built := octavia.Context{Owner: f.owner, Features: given.Features, Serial: f.serial}
+	built := octavia.Context{Owner: f.owner, Features: given.Features, Serial: f.serial, Repaired: f.repaired}
 	if f.lb != "" {
 		built.Refused = f.refused.Members(f.LoadBalancer(f.lb).Pools)
 	}
@@ -180,7 +184,7 @@ func (f *writeFixture) plan(svc *v1.Service) change.Plan {
 	f.t.Helper()
 	d := f.desired(svc)
 	if f.lb == "" {
-		return change.Plan{octavia.Create(d)}
+		return change.Plan{octavia.Create(d, f.serial || f.empty)}
 	}
 	steps, _ := octavia.Diff(f.observe(d.Names), d)
 
@@ -192,22 +196,34 @@ func (f *writeFixture) apply(steps change.Plan) ([]service.Warning, error) {
 	f.t.Helper()
 	env := f.env()
 	err := steps.Apply(f.t.Context(), env, nil)
-	if id, unknown := env.IDs.Get(octavia.KeyLoadBalancer); unknown == nil {
-		f.lb = id
+	f.repaired = f.repaired.Union(sets.New(env.Repaired...))
+	if env.Created != nil {
+		f.lb = env.Created.ID
 	}
 	f.settle()
 
 	return env.Warnings(), err
 }
 
-// try makes the load balancer what a Service wants, as far as possible.
+// try makes the load balancer what a Service wants, as far as possible. An empty one gets its parts next.
 func (f *writeFixture) try(svc *v1.Service) ([]service.Warning, error) {
 	f.t.Helper()
-	if all := f.LoadBalancers(); f.lb == "" && len(all) == 1 { // found by its name
+	if all := f.LoadBalancers(); f.lb == "" && len(all) == 1 && all[0].Name == lbn {
 		f.lb = all[0].ID
 	}
 
-	return f.apply(f.plan(svc))
+	isNew := f.lb == ""
+	warnings, err := f.apply(f.plan(svc))
+	switch {
+	case isNew && f.lb == "" && !f.empty && octavia.IsAboutParts(err):
+		f.empty = true
+
+		return f.try(svc)
+	case isNew && f.lb != "" && (f.serial || f.empty) && err == nil:
+		return f.apply(f.plan(svc))
+	}
+
+	return warnings, err
 }
 
 // ensure does the same, and wants no error and no warning.

@@ -12,21 +12,19 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// KeyLoadBalancer is the key under which [Create] stores the ID of the load balancer.
-const KeyLoadBalancer = "load balancer"
-
 // Desired is a load balancer as a Service wants it. It is not changed once it is built.
 type Desired struct {
 	Names request.Names
 	// Owner means that the load balancer was made for the Service, or is new.
 	Owner bool
-	// Serial means that the load balancer is created empty, and that each part and each
-	// member is written alone.
+	// Serial means that each member is written alone.
 	Serial bool
 	// Keep are the addresses of members that stay although they are not wanted: they may be
 	// those of Nodes that are not initialized yet.
 	Keep     sets.Set[netip.Addr]
 	Features features.Features
+	// Repaired are pools that were repaired: one that is still broken is replaced.
+	Repaired sets.Set[string]
 	// Refused are the members that Octavia has refused lately: they are not added.
 	Refused change.RefusedMembers
 	// LoadBalancer has the settings that count at the creation only.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 )
 
 // Reasons of warnings about what users have made.
@@ -18,12 +17,6 @@ const (
 	// made L7 policies for it.
 	ListenerKept service.Reason = "LoadBalancerListenerKept"
 )
-
-// isAboutAlgorithm reports whether a refusal is about the algorithm of a pool: Octavia names
-// the field, drivers the algorithm (ovn-octavia-provider: driver.py).
-func isAboutAlgorithm(err error) bool {
-	return strings.Contains(strings.ToLower(change.Message(err)), "algorithm")
-}
 
 // mentions reports whether a text names an address or an ID: not as the part of a longer
 // one.

@@ -17,6 +17,7 @@ const maxHang = 10
 // not exist, and has no meaning with an error.
 type look struct {
 	status client.ProvisioningStatus
+	shown  *client.LoadBalancerInfo
 	err    error
 }
 
@@ -30,7 +31,7 @@ func (w *Waiter) look(ctx context.Context, id string, left time.Duration) look {
 	case err != nil:
 		return look{err: err}
 	default:
-		return look{status: lb.Provisioning}
+		return look{status: lb.Provisioning, shown: lb}
 	}
 }
 
@@ -47,6 +48,8 @@ type wait struct {
 	before client.ProvisioningStatus
 	// latest is the error of the wait if no further look ends it.
 	latest error
+	// shown is the load balancer as the last look has shown it.
+	shown *client.LoadBalancerInfo
 }
 
 // see takes a look into account that has not ended the wait.

@@ -128,9 +128,13 @@ func (w *Waiter) Active(ctx context.Context, id string) error {
 	return w.wait(ctx, &wait{id: id, short: w.options.Short, ends: (*wait).active})
 }
 
-// Created is Active for a load balancer that was just requested.
-func (w *Waiter) Created(ctx context.Context, id string) error {
-	return w.wait(ctx, &wait{id: id, short: w.options.Short / 2, ends: (*wait).active})
+// Created is Active for a load balancer that was just requested. It returns the load balancer as the
+// last look has shown it, nil if none has.
+func (w *Waiter) Created(ctx context.Context, id string) (*client.LoadBalancerInfo, error) {
+	t := &wait{id: id, short: w.options.Short / 2, ends: (*wait).active}
+	err := w.wait(ctx, t)
+
+	return t.shown, err
 }
 
 // Gone waits until a load balancer is deleted: Octavia responds with 404 to it, or with the
@@ -188,6 +192,9 @@ func (w *Waiter) poll(ctx context.Context, t *wait) error {
 		l := w.look(ctx, t.id, left)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if l.shown != nil {
+			t.shown = l.shown
 		}
 		if over, err := t.ends(t, l); over {
 			return err

@@ -236,7 +236,11 @@ func TestManyPending(t *testing.T) {
 						f.t.Errorf("room with %d waits: %t", i+1, f.HasRoom())
 					}
 				}
-				f.ends("a creation", func() error { return f.Created(f.t.Context(), f.add(1, "PENDING_CREATE")[0]) }, pending.ErrPending, short/2)
+				f.ends("a creation", func() error {
+					_, err := f.Created(f.t.Context(), f.add(1, "PENDING_CREATE")[0])
+
+					return err
+				}, pending.ErrPending, short/2)
 				f.ends("another Service", func() error {
 					ctx, end := f.Within(f.t.Context())
 					defer end()
