@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
@@ -46,17 +47,17 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 		return r.publish(ctx, id, err)
 	}
 	r.warn(d.warnings...)
-	steps, err := r.diff(o, d)
+	planned, err := r.diff(o, d)
 	if err != nil {
 		return err
 	}
-	if r.create && !o.whole && len(steps) > 0 {
+	if r.create && !o.whole && !planned.isEmpty() {
 		if err := r.record(ctx, id); err != nil {
 			return err
 		}
 	}
 
-	return r.finish(ctx, o, d, steps)
+	return r.finish(ctx, o, d, planned)
 }
 
 // rename gives a load balancer of the Service, or what it has in one of another Service, the
@@ -89,17 +90,17 @@ func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
 	return r.observe(ctx, o.balancer)
 }
 
-// finish applies the plan for a load balancer that exists, and publishes the result.
-func (r *run) finish(ctx context.Context, o *observed, d *desired, steps change.Plan) error {
+// finish applies the plans for a load balancer that exists, and publishes the result.
+func (r *run) finish(ctx context.Context, o *observed, d *desired, planned *changes) error {
 	env := r.env()
-	if len(steps) > 0 {
+	if !planned.isEmpty() {
 		r.lists.Wrote(o.info.ID)
 		defer r.lists.Wrote(o.info.ID)
 	}
-	err := r.apply(ctx, env, steps)
+	err := r.applyAll(ctx, env, planned)
 	r.complete = true
-	r.state.repaired = r.state.repaired.Union(sets.New(env.Repaired...))
-	if len(steps) == 0 && !o.created {
+	r.state.repaired, r.state.rulesOverQuota = r.state.repaired.Union(sets.New(env.Repaired...)), env.RulesOverQuota
+	if planned.isEmpty() && !o.created {
 		r.lists.Keep(o.parts)
 	}
 	r.addr = r.publishedAddress()
@@ -111,6 +112,22 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, steps change.
 	}
 
 	return r.publish(ctx, o.info.ID, r.services.Incomplete(r.operation(), append(d.gaps(err), env.Gaps()...), err))
+}
+
+// applyAll applies plans one after the other. What the security group does not let in keeps nothing of the
+// load balancer from being removed, which does not depend on it, but for a service that throttles or is
+// down. What it lets in is only taken away if all others have succeeded.
+func (r *run) applyAll(ctx context.Context, env *change.Env, planned *changes) error {
+	opened := r.apply(ctx, env, planned.opens)
+	if ctx.Err() != nil || errors.Is(opened, apierr.ErrThrottled) || errors.Is(opened, apierr.ErrUnavailable) {
+		return opened
+	}
+	changed := r.apply(ctx, env, planned.steps)
+	if opened != nil || changed != nil {
+		return errors.Join(opened, changed)
+	}
+
+	return r.apply(ctx, env, planned.closes)
 }
 
 // addressOf returns the address to publish after a plan. A Service whose floating IP was
@@ -135,12 +152,21 @@ func (d *desired) gaps(err error) []service.Gap {
 	return gaps
 }
 
+// parts are the errors that an error joins.
+func parts(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+
+	return []error{err}
+}
+
 // isLasting reports whether all errors of a plan are refusals that a repetition does not
 // change.
 func isLasting(err error) bool {
 	all := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
+	for range 2 { // those of several plans, and of their steps
+		all = slices.Concat(lists.Map(all, parts)...)
 	}
 
 	return !slices.ContainsFunc(all, func(err error) bool {

@@ -14,6 +14,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
 )
 
+// changes are the plans of a sync, in their order: what the security group lets in for what follows, the
+// load balancer, and what the group lets in no more.
+type changes struct{ opens, steps, closes change.Plan }
+
+func (c *changes) isEmpty() bool { return len(c.opens)+len(c.steps)+len(c.closes) == 0 }
+
 // diff plans the way from the observed to the desired state of a load balancer that exists:
 //
 //  1. The security group lets in what members are to get.
@@ -23,18 +29,17 @@ import (
 //  4. The floating IP.
 //  5. The security group lets in nothing else.
 //
-// A failure keeps what follows from removing anything, but for one of the security group,
-// which Octavia does not depend on. If not everything was understood, nothing is removed.
-func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
-	var steps change.Plan
+// If not everything was understood, nothing is removed.
+func (r *run) diff(o *observed, d *desired) (*changes, error) {
+	c := &changes{}
 	if !o.created {
 		parts, findings := octavia.Diff(o.parts, d.balancer)
 		r.warn(findings.Warnings...)
 		d.lasting = append(d.lasting, findings.Gaps...)
-		steps = parts
+		c.steps = parts
 	}
 	if !r.create {
-		if err := checkUpdate(steps); err != nil {
+		if err := checkUpdate(c.steps); err != nil {
 			return nil, err
 		}
 	}
@@ -44,15 +49,18 @@ func (r *run) diff(o *observed, d *desired) (change.Plan, error) {
 		r.warn(warnings...)
 		r.warnFixed(o, d)
 		d.plansFloatingIP = len(address) > 0
-		steps = slices.Concat(claim, steps, address)
+		c.steps = slices.Concat(claim, c.steps, address)
 	}
-	before, after := change.Defer(r.diffGroup(o, d))
-	steps = slices.Concat(before, steps, after)
+	group := r.diffGroup(o, d)
+	c.opens, c.closes = group.Additions(), group.Removals()
+	if r.state.rulesOverQuota {
+		c.opens, c.closes = nil, append(c.closes, c.opens...)
+	}
 	if d.addOnly {
-		steps = steps.Additions()
+		c.steps, c.closes = c.steps.Additions(), c.closes.Additions()
 	}
 
-	return steps, nil
+	return c, nil
 }
 
 // diffGroup plans the security group, or its deletion if groups are not managed any more.

@@ -129,14 +129,14 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 		return false, r.listFailed(ctx, err)
 	}
 	r.warn(d.warnings...)
-	steps, err := r.diff(o, d)
+	planned, err := r.diff(o, d)
 	if err != nil || d.addOnly || len(d.incomplete) > 0 || octavia.LacksMonitorPorts(o.parts, d.balancer) {
 		return false, nil
 	}
-	if len(steps) > 0 && !octavia.PlainAdditions(steps) {
+	if !planned.isEmpty() && (len(planned.opens)+len(planned.closes) > 0 || !octavia.PlainAdditions(planned.steps)) {
 		return false, nil
 	}
-	if len(steps) > 0 {
+	if !planned.isEmpty() {
 		free, err := r.lock(ctx, o.info.ID)
 		if err != nil {
 			return false, err
@@ -145,5 +145,5 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 	}
 	r.state.endStall(o.info.ID)
 
-	return true, r.finish(ctx, o, d, steps)
+	return true, r.finish(ctx, o, d, planned)
 }

@@ -249,6 +249,9 @@ func (l *loadBalancer) env() *change.Env {
 
 // apply applies a plan.
 func (r *run) apply(ctx context.Context, env *change.Env, steps change.Plan) error {
+	if len(steps) == 0 {
+		return nil
+	}
 	err := service.Apply(ctx, r.operation(), steps, env, r.Step)
 	if slices.ContainsFunc(steps, func(step change.Step) bool { return strings.HasSuffix(step.Kind, "SecurityGroup") }) {
 		r.lists.ExpireGroups()

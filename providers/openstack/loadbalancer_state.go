@@ -14,6 +14,8 @@ type state struct {
 	empty bool
 	// repaired are pools that were repaired, which need not have helped.
 	repaired sets.Set[string]
+	// rulesOverQuota means that the security group lacks rules because of a quota: others are removed first.
+	rulesOverQuota bool
 	// stalls has since when load balancers cannot be changed, by ID.
 	stalls map[string]stall
 	// memberSubnet is the subnet that the Service wants for its members and that was compared

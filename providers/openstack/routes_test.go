@@ -506,7 +506,7 @@ func TestChangesTogether(t *testing.T) {
 		refused int
 	}{
 		"all":     {"the first one, and the five that waited", 0, 2, 0},
-		"refused": {"the first one, the five together, two, three, one, two, the first without room", 4, 7, 2},
+		"refused": {"the first one, the five together, two, one, the first without room", 4, 5, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

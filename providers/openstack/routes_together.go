@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
@@ -73,10 +74,7 @@ func (t *together) sendOnce(ctx context.Context, j *joint, rows []client.Route) 
 	if !j.sent {
 		j.sent = true
 		if all := t.begin(j); len(all) > len(rows) {
-			d := &division{send: t.send, refused: map[client.Route]error{}}
-			if d.change(ctx, all) == nil {
-				j.router, j.refused = d.router, d.refused
-			}
+			t.sendAll(ctx, j, all)
 		}
 	}
 	for _, row := range rows {
@@ -88,44 +86,30 @@ func (t *together) sendOnce(ctx context.Context, j *joint, rows []client.Route) 
 	return j.router, nil
 }
 
-// division finds the routes that Neutron refuses among many: its error names them in a text
-// alone. One of 200 costs at most 17 requests.
-type division struct {
-	send func(ctx context.Context, rows []client.Route) (*client.Router, error)
-	// router is that after the last change, nil without one.
-	router  *client.Router
-	refused map[client.Route]error
-	// full is the refusal of a route for which the router has no room, nor for any other one.
-	full error
-}
+// sendAll makes the change for the routes of several callers. Neutron names those that it refuses in a
+// text alone.
+func (t *together) sendAll(ctx context.Context, j *joint, rows []client.Route) {
+	var router *client.Router
+	sent, err := plan.Bulk[client.Route]{
+		Send: func(ctx context.Context, some []client.Route) error {
+			changed, err := t.send(ctx, some)
+			if err == nil {
+				router = changed
+			}
 
-// change makes the change for some routes, by halves if it is refused. Any other failure is
-// an error.
-func (d *division) change(ctx context.Context, rows []client.Route) error {
-	err := d.full
-	if err == nil {
-		var router *client.Router
-		if router, err = d.send(ctx, rows); err == nil {
-			d.router = router
-
-			return nil
-		}
+			return err
+		},
+		IsRefusal: isRefused,
+		IsQuota:   func(err error) bool { return errors.Is(err, apierr.ErrQuota) },
+	}.Do(ctx, rows)
+	if err != nil {
+		return
 	}
-	if !isRefused(err) {
-		return err
+	j.router, j.refused = router, map[client.Route]error{}
+	for _, refused := range sent.Refused {
+		j.refused[refused.Item] = refused.Cause
 	}
-	if len(rows) == 1 {
-		d.refused[rows[0]] = err
-		if errors.Is(err, apierr.ErrQuota) {
-			d.full = err
-		}
-
-		return nil
+	for _, row := range sent.Excess {
+		j.refused[row] = sent.Quota
 	}
-	half := len(rows) / 2
-	if err := d.change(ctx, rows[:half]); err != nil {
-		return err
-	}
-
-	return d.change(ctx, rows[half:])
 }

@@ -21,8 +21,7 @@ import (
 // taken away before its replacement is there. Steps that need the ID of what was
 // not created are left out, without an error of their own.
 //
-// Observe is called after every step that ran, with its error, and may be nil. It is not
-// called after a check, which writes nothing.
+// Observe is called after every step that ran, with its error, and may be nil.
 func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err error)) error {
 	var failures []error
 	for _, step := range p {
@@ -37,10 +36,10 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 		if len(failures) > 0 && IsUnknown(err) {
 			continue
 		}
-		if observe != nil && step.Kind != kindCheck {
+		if observe != nil {
 			observe(step.Kind, err)
 		}
-		if err == nil || apierr.Has[*postponedError](err) {
+		if err == nil {
 			continue
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", brief(step.Text), err))
@@ -80,21 +79,6 @@ func Partial(err error) error {
 
 	return &partialError{err}
 }
-
-// Postpone marks the error of a step that has failed, and does not count before a check that
-// follows returns it: it is observed, and the run goes on as if there were none. A nil error
-// stays nil.
-func Postpone(err error) error {
-	if err == nil {
-		return nil
-	}
-
-	return &postponedError{err}
-}
-
-type postponedError struct{ error }
-
-func (e *postponedError) Unwrap() error { return e.error }
 
 type partialError struct{ error }
 

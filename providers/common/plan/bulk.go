@@ -23,8 +23,10 @@ type Bulk[T any] struct {
 	Page, Most int
 }
 
-// Outcome is what became of the items of a [Bulk]. All others were accepted.
+// Outcome is what became of the items of a [Bulk].
 type Outcome[T any] struct {
+	// Accepted is the number of items that the cloud accepted.
+	Accepted int
 	// Refused are the items that the cloud refuses.
 	Refused []Refused[T]
 	// Excess are the items over a quota, and Quota is its error.
@@ -71,7 +73,7 @@ func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
 	switch {
 	case len(items) == 0:
 		return nil
-	case r.out.Quota != nil:
+	case len(r.out.Excess) > 0:
 		r.out.Excess = append(r.out.Excess, items...)
 
 		return nil
@@ -81,7 +83,12 @@ func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
 		return nil
 	}
 	err := r.Send(ctx, items)
-	if err == nil || !r.IsRefusal(err) && !r.IsQuota(err) {
+	switch {
+	case err == nil:
+		r.out.Accepted += len(items)
+
+		return nil
+	case !r.IsRefusal(err) && !r.IsQuota(err):
 		return err
 	}
 	r.refused++

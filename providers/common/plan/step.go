@@ -5,7 +5,7 @@ import "context"
 // Step is one write. E is what it is applied with: clients, and the IDs that
 // earlier steps have stored.
 type Step[E any] struct {
-	// Kind is the operation, such as "CreateListener", for metrics. That of a check is empty.
+	// Kind is the operation, such as "CreateListener", for metrics.
 	Kind string
 	// Text describes what the step does to what, with all settings that matter.
 	Text string
@@ -28,15 +28,6 @@ type Step[E any] struct {
 // NewStep returns a step that removes nothing.
 func NewStep[E any](kind, text string, do func(ctx context.Context, env E) error) Step[E] {
 	return Step[E]{Kind: kind, Text: text, Do: do}
-}
-
-// kindCheck is the kind of a check.
-const kindCheck = ""
-
-// NewCheck returns a step that writes nothing: it ends the run, or marks it as failed, because
-// of what is known only while it runs.
-func NewCheck[E any](text string, do func(ctx context.Context, env E) error) Step[E] {
-	return NewStep(kindCheck, text, do)
 }
 
 // Refuse returns a step that ends the run with an error, which it prints as well.

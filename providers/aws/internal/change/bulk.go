@@ -1,7 +1,6 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // Bulk is a call about several instances, which AWS carries out for all of them
@@ -44,124 +44,34 @@ type Outcome struct {
 	Cause error
 }
 
-// Do makes the call for all items that AWS accepts. It returns errors that
+// Do makes the call for all items that AWS accepts, see [plan.Bulk]. It returns errors that
 // concern neither items nor quotas.
-//
-//	AWS rejects        then
-//	named instances    the call is repeated without them
-//	others             the call is made for each half of the items
-//	for a quota        half of the items are tried, then half of what may fit
 func (b Bulk[T]) Do(ctx context.Context, items []T) (Outcome, error) {
-	if len(items) == 0 {
-		return Outcome{}, nil
+	done, err := plan.Bulk[T]{
+		Send: b.Call, Page: b.Page, IsRefusal: b.isRefusal, IsQuota: b.isQuota,
+		Names: func(err error, item T) bool {
+			return b.isRefusal(err) && slices.Contains(instanceIDs.FindAllString(rawMessage(err), -1), b.ID(item))
+		},
+	}.Do(ctx, items)
+	out := Outcome{
+		Accepted: done.Accepted, Refused: map[string][]string{}, Excess: lists.Map(done.Excess, b.ID), Cause: done.Quota,
 	}
-	run := &bulkRun[T]{Bulk: b, out: Outcome{Refused: map[string][]string{}}}
-	for page := range slices.Chunk(items, cmp.Or(b.Page, len(items))) {
-		if err := run.send(ctx, page); err != nil {
-			return run.out, err
-		}
+	if done.Quota != nil {
+		out.QuotaReason = message(done.Quota)
 	}
-
-	return run.out, nil
-}
-
-// bulkRun is one run of a Bulk.
-type bulkRun[T any] struct {
-	Bulk[T]
-	out Outcome
-	// full is set when not even one item of a page fits into a quota.
-	full bool
-}
-
-func (r *bulkRun[T]) send(ctx context.Context, items []T) error {
-	for len(items) > 0 {
-		if r.full {
-			r.exceed(items)
-
-			return nil
-		}
-		err := r.Call(ctx, items)
-		switch {
-		case err == nil:
-			r.out.Accepted += len(items)
-
-			return nil
-		case r.isQuota(err):
-			return r.fill(ctx, items, err)
-		case !r.isRefusal(err):
-			return err
-		}
-		rest := r.refuse(items, err)
-		if len(rest) == len(items) {
-			half := len(items) / 2
-			if err := r.send(ctx, items[:half]); err != nil {
-				return err
-			}
-			rest = items[half:]
-		}
-		items = rest
+	for _, refused := range done.Refused {
+		reason := message(refused.Cause)
+		out.Refused[reason], out.Cause = append(out.Refused[reason], b.ID(refused.Item)), refused.Cause
 	}
 
-	return nil
+	return out, err
 }
 
-// fill makes the call for as many items as a quota permits: fewer than bound.
-// The number of calls is logarithmic.
-func (r *bulkRun[T]) fill(ctx context.Context, items []T, cause error) error {
-	r.out.Cause, r.out.QuotaReason = cause, message(cause)
-	before := r.out.Accepted
-	for bound := len(items); bound > 1 && len(items) > 0; {
-		n := min(bound/2, len(items))
-		err := r.Call(ctx, items[:n])
-		switch {
-		case err == nil:
-			r.out.Accepted += n
-			items, bound = items[n:], bound-n
-		case r.isRefusal(err):
-			rest := r.refuse(items[:n], err)
-			if len(rest) == n {
-				bound = n
-			}
-			items = slices.Concat(rest, items[n:])
-		case r.isQuota(err):
-			bound = n
-		default:
-			return err
-		}
-	}
-	r.exceed(items)
-	r.full = r.out.Accepted == before
-
-	return nil
-}
-
-// exceed drops items because of a quota.
-func (r *bulkRun[T]) exceed(items []T) {
-	r.out.Excess = append(r.out.Excess, lists.Map(items, r.ID)...)
-}
-
-// refuse drops the items that an error names, or the only one there is, and
-// returns the others.
-func (r *bulkRun[T]) refuse(items []T, err error) []T {
-	r.out.Cause = err
-	named := instanceIDs.FindAllString(rawMessage(err), -1)
-	reason := message(err)
-
-	return slices.DeleteFunc(slices.Clone(items), func(item T) bool {
-		refused := len(items) == 1 || slices.Contains(named, r.ID(item))
-		if refused {
-			r.out.Refused[reason] = append(r.out.Refused[reason], r.ID(item))
-		}
-
-		return refused
-	})
-}
-
-func (r *bulkRun[T]) isRefusal(err error) bool { return slices.Contains(r.Refused, client.Code(err)) }
+func (b Bulk[T]) isRefusal(err error) bool { return slices.Contains(b.Refused, client.Code(err)) }
 
 // isQuota reports whether an error means that there are too many items.
-func (r *bulkRun[T]) isQuota(err error) bool {
-	return !r.isRefusal(err) && (slices.Contains(r.Quota, client.Code(err)) || IsQuota(err))
+func (b Bulk[T]) isQuota(err error) bool {
+	return !b.isRefusal(err) && (slices.Contains(b.Quota, client.Code(err)) || IsQuota(err))
 }
 
 // IsQuota reports whether an error is about a quota for resources, not for

@@ -122,8 +122,8 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 				!strings.Contains(warnings[0].Message, fmt.Sprintf(" %d instances", 32-quota)) {
 				t.Errorf("one warning counts those that are left out: %v", warnings)
 			}
-			if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > 6 {
-				t.Errorf("%d calls for 32 instances, want at most 6", got)
+			if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > 7 {
+				t.Errorf("%d calls for 32 instances, want at most 7", got)
 			}
 			b.SetQuotas(sim.Quotas{})
 			b.resolveGroups()

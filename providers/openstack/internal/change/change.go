@@ -34,6 +34,8 @@ type Env struct {
 	Created *client.LoadBalancerInfo
 	// Repaired are the pools that the plan has repaired, see package octavia.
 	Repaired []string
+	// RulesOverQuota means that a security group lacks rules because of a quota.
+	RulesOverQuota bool
 	// Ports has a lock for each port of a Node, for all plans of the process: several
 	// Services change the groups of one port. Nil is none.
 	Ports *keylock.Set

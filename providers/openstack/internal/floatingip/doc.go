@@ -4,7 +4,6 @@
 //	Build           what the Service wants
 //	Check           what must be an error before anything is written
 //	Diff            how to get there
-//	Allocate        the same as one step, for a load balancer that does not exist yet
 //	DiffDelete      what is deleted after the load balancer
 //	Leftover        what an earlier run could not delete
 //	Address         the address to publish

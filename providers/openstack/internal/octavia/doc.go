@@ -3,7 +3,7 @@
 //
 //	Read                    what exists
 //	Build                   what is wanted
-//	Create                  a new load balancer with all its parts
+//	Create                  a new load balancer, with all its parts or empty
 //	Diff                    the parts of one that exists
 //	Claim, Release, Rename  names and tags of one that several Services may use
 //	DiffDelete, Delete      the parts of a Service, or everything

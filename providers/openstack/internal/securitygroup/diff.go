@@ -36,23 +36,21 @@ func (m member) String() string { return cmp.Or(m.node, m.port.ID) }
 // to 6 are left out as long as there are gaps, see [Incomplete].
 func Diff(o *Observed, d *Desired) change.Plan {
 	group := groupRef{name: d.Names.SecurityGroup(), Ref: plan.Ref{Key: Key}}
-	rules := &ruleChange{group: group, wanted: d.Rules, missing: d.Rules, unread: o.Group == nil}
 	var steps change.Plan
+	missing, removals := d.Rules, removeFirstRules(group, d.Rules)
 	if o.Group == nil {
 		steps = append(steps, create(d.Names))
 	} else {
-		rules.group.Ref = plan.ID(o.Group.ID)
-		rules.missing, rules.extra = compareRules(d.Rules, o.Rules)
+		var extra []ownRule
+		group.Ref = plan.ID(o.Group.ID)
+		missing, extra = compareRules(d.Rules, o.Rules)
+		removals = removeRules(group, extra)
 	}
 	added, removed := o.compareMembers(d.Nodes)
 	if d.KeepPorts {
 		removed = nil
 	}
-	steps = append(steps, rules.additions()...)
-	steps = append(steps, addTo(rules.group, added)...)
-	steps = append(steps, removeFrom(rules.group, removed)...)
-	steps = append(steps, rules.removals()...)
-	steps = append(steps, o.surplusRemovals()...)
+	steps = slices.Concat(steps, addRules(group, missing), addTo(group, added), removeFrom(group, removed), removals, o.surplusRemovals())
 	if gaps, _ := Incomplete(o, d); len(gaps) > 0 {
 		return steps.Additions()
 	}

@@ -54,6 +54,8 @@ type fixture struct {
 	members      []request.Target
 	memberSubnet request.MemberSubnet
 	given        Given
+	// overQuota means that rules are missing because of a quota since the last sync.
+	overQuota bool
 }
 
 // newFixture starts a cloud. No read is stale, since calls are counted; the exploring tests
@@ -149,6 +151,8 @@ type result struct {
 	gaps     []service.Gap
 	warnings []service.Warning
 	err      error
+	// overQuota means that rules are missing because of a quota.
+	overQuota bool
 }
 
 // reasons are those of the warnings.
@@ -169,7 +173,12 @@ func (f *fixture) sync(ctx context.Context, process *client.Client) result {
 		return result{err: err}
 	}
 	gaps, warnings := Incomplete(o, d)
-	res := apply(ctx, process, Diff(o, d))
+	steps := Diff(o, d)
+	if f.overQuota {
+		steps = slices.Concat(steps.Removals(), steps.Additions())
+	}
+	res := apply(ctx, process, steps)
+	f.overQuota = res.overQuota
 	res.gaps, res.warnings = gaps, append(warnings, res.warnings...)
 
 	return res
@@ -189,7 +198,7 @@ func apply(ctx context.Context, process *client.Client, steps change.Plan) resul
 	env := &change.Env{Network: process.Network()}
 	err := steps.Apply(ctx, env, nil)
 
-	return result{plan: steps.String(), warnings: env.Warnings(), err: err}
+	return result{plan: steps.String(), warnings: env.Warnings(), err: err, overQuota: env.RulesOverQuota}
 }
 
 // mustSync syncs without an error, a gap or a warning, and counts the calls from there on.

@@ -108,7 +108,7 @@ func TestQuotaOfRules(t *testing.T) {
 	}
 }
 
-// TestQuotaThatRulesMakeRoomFor replaces rules although there is no room for both: those
+// TestQuotaThatRulesMakeRoomFor replaces rules although there is no room for both: in the next sync those
 // that are not wanted any more go, and the missing ones are created after that.
 func TestQuotaThatRulesMakeRoomFor(t *testing.T) {
 	t.Parallel()
@@ -116,12 +116,13 @@ func TestQuotaThatRulesMakeRoomFor(t *testing.T) {
 	f.mustSync(t)
 	f.SetQuotas(openstack.ProjectCCM, openstack.Quotas{SecurityGroupRules: 7})
 	f.nodePorts[0].NodePort, f.nodePorts[1].NodePort = 31000, 31001
-	r := f.sync(bounded(t), f.client)
-	must(t, r.err)
+	is(t, f.sync(bounded(t), f.client).err, apierr.ErrQuota)
+	must(t, f.sync(bounded(t), f.client).err)
 	check(t, "rules", "tcp 31000 from 10.0.0.0/16, tcp 31001 from 10.0.0.0/16", f.rules(t))
 
 	f = newFixture(t, 1, openstack.Options{}) // a new group has two rules that go
 	f.SetQuotas(openstack.ProjectCCM, openstack.Quotas{SecurityGroupRules: 6})
+	is(t, f.sync(bounded(t), f.client).err, apierr.ErrQuota)
 	must(t, f.sync(bounded(t), f.client).err)
 	check(t, "rules", webRules, f.rules(t))
 }
@@ -141,8 +142,7 @@ func TestQuotaOnADoubt(t *testing.T) {
 	check(t, "nodes", "node-001 node-002", f.withGroup(t))
 }
 
-// TestRuleThatExists is refused with all others of its call. The rules are read again, and
-// only what is missing is sent.
+// TestRuleThatExists is refused with all others of its call, which are sent again.
 func TestRuleThatExists(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, openstack.Options{})
@@ -159,7 +159,7 @@ func TestRuleThatExists(t *testing.T) {
 	}))
 	r := f.sync(bounded(t), f.client)
 	must(t, r.err)
-	check(t, "calls with that of the test", 3, f.Interceptor().Count("neutron.CreateSecurityGroupRule"))
+	check(t, "calls with that of the test", 4, f.Interceptor().Count("neutron.CreateSecurityGroupRule"))
 	check(t, "warnings", []string(nil), r.reasons())
 	check(t, "rules", webRules+", tcp 31000 from 10.0.0.0/16, tcp 31001 from 10.0.0.0/16", f.rules(t))
 }
