@@ -107,18 +107,21 @@ func unused(users []string, balancer string) error {
 	return nil
 }
 
-// modifyTargetGroup changes the mutable part of the health check.
+// modifyTargetGroup changes the health check, all of whose settings can be changed at any time:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/network/modify-health-check-settings.html
 func modifyTargetGroup(name, arn string, check HealthCheck) change.Step {
 	text := fmt.Sprintf("modify target group %s: health check %s", name, check)
 
 	return plan.NewStep("ModifyTargetGroup", text, func(ctx context.Context, env *change.Env) error {
 		_, err := env.ELBV2.ModifyTargetGroup(ctx, &elbv2.ModifyTargetGroupInput{
-			TargetGroupArn:            &arn,
-			HealthCheckPort:           aws.String(check.Port),
-			HealthCheckPath:           awstype.Optional(check.Path),
-			HealthCheckTimeoutSeconds: check.Timeout,
-			HealthyThresholdCount:     aws.Int32(check.HealthyThreshold),
-			UnhealthyThresholdCount:   aws.Int32(check.UnhealthyThreshold),
+			TargetGroupArn:             &arn,
+			HealthCheckProtocol:        check.Protocol,
+			HealthCheckPort:            aws.String(check.Port),
+			HealthCheckPath:            awstype.Optional(check.Path),
+			HealthCheckIntervalSeconds: aws.Int32(check.Interval),
+			HealthCheckTimeoutSeconds:  check.Timeout,
+			HealthyThresholdCount:      aws.Int32(check.HealthyThreshold),
+			UnhealthyThresholdCount:    aws.Int32(check.UnhealthyThreshold),
 		})
 
 		return err

@@ -249,20 +249,14 @@ func TestReconciles(t *testing.T) {
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 		},
 		"interval": {
-			reason: "AWS-TG-2: a new target group replaces the old one",
+			reason: "AWS-TG-2: the target group stays",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckInterval, "15")),
-			writes: map[string]int{
-				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
-				"elbv2.ModifyListener": 2, "elbv2.DeleteTargetGroup": 2,
-			},
+			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 		},
 		"health check protocol": {
-			reason: "a new target group replaces the old one",
+			reason: "AWS-TG-2: the target group stays",
 			before: web(), after: web(annotated(request.AnnotationHealthCheckProtocol, "https")),
-			writes: map[string]int{
-				"elbv2.CreateTargetGroup": 2, "elbv2.RegisterTargets": 2,
-				"elbv2.ModifyListener": 2, "elbv2.DeleteTargetGroup": 2,
-			},
+			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 		},
 		"one port less": {
 			reason: "AWS-NLB-4: the listener goes, and its target group",

@@ -71,9 +71,7 @@ func (d *differ) fits(want TargetGroup, seen GroupState) bool {
 	return !d.kept[seen.Name] &&
 		seen.Protocol == want.Protocol &&
 		seen.Port == want.Port &&
-		(seen.Type == "" || seen.Type == elbv2types.TargetTypeEnumInstance) &&
-		seen.HealthCheck.Protocol == want.HealthCheck.Protocol &&
-		seen.HealthCheck.Interval == want.HealthCheck.Interval
+		(seen.Type == "" || seen.Type == elbv2types.TargetTypeEnumInstance)
 }
 
 // create plans a new target group.
@@ -145,10 +143,10 @@ func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {
 	return known && want.Port == seen.Port && want.HealthCheck.Port == seen.HealthCheck.Port
 }
 
-// same reports whether the mutable part of a health check matches. A timeout
-// that is not specified always matches.
+// same reports whether a health check matches. A timeout that is not specified
+// always matches.
 func (h HealthCheck) same(seen HealthCheck) bool {
-	return h.Port == seen.Port &&
+	return h.Protocol == seen.Protocol && h.Port == seen.Port && h.Interval == seen.Interval &&
 		(!h.http() || h.Path == seen.Path) &&
 		h.HealthyThreshold == seen.HealthyThreshold &&
 		h.UnhealthyThreshold == seen.UnhealthyThreshold &&

@@ -60,7 +60,7 @@ func TestLeftTargetGroups(t *testing.T) {
 			reason: "AWS-TG-3, AWS-LB-16: used, and tagged as wanted", tags: map[string]string{"KubernetesCluster": clusterID, "kubernetes.io/service-name": "default/web"},
 		},
 		"another interval": {
-			reason: "AWS-TG-3: made anew", tags: tagged(nil),
+			reason: "AWS-TG-3: used, and made as wanted", tags: tagged(nil),
 			change: func(in *elbv2.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(60) },
 		},
 		"another protocol": {
@@ -143,35 +143,6 @@ func TestWrongTargetGroup(t *testing.T) {
 	if diff := cmp.Diff(want, b.Dump()); diff != "" {
 		t.Errorf("AWS-TG-2: -want +got:\n%s", diff)
 	}
-}
-
-// TestTakenName changes by hand what cannot be kept about a target group in use:
-// a new one with the spare name replaces it, and nothing is interrupted.
-func TestTakenName(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, sim.Options{})
-	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
-	b.ensure(svc)
-	model, _ := b.model(svc)
-	for _, want := range []string{model.Listeners[0].TargetGroup.Spare, model.Listeners[0].TargetGroup.Name} {
-		_, err := b.api.ModifyTargetGroup(t.Context(), &elbv2.ModifyTargetGroupInput{
-			TargetGroupArn: &b.TargetGroups()[0].ARN, HealthCheckIntervalSeconds: aws.Int32(60),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Interceptor().Reset()
-		b.ensure(svc)
-		if b.Interceptor().Count("elbv2.DeleteListener") > 0 {
-			t.Error("AWS-TG-3: the listener was deleted on the way")
-		}
-		b.upToDate(svc)
-		if groups := b.TargetGroups(); len(groups) != 1 || groups[0].Name != want || groups[0].HealthCheck.Interval != 30 {
-			t.Errorf("AWS-TG-3: target groups are %+v, want %s alone", groups, want)
-		}
-	}
-	b.remove(svc)
-	b.empty()
 }
 
 // TestNameOfOthers has another owner's target group with the name that we

@@ -2,13 +2,10 @@ package network
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
@@ -109,39 +106,9 @@ func (d *differ) modify(seen ListenerState, next connected) {
 		if next.group.name != "" && d.serves(seen) && !d.probedAlike(next.TargetGroup, seen) {
 			step = ifNodesHaveRoom(step)
 		}
-		if next.group.name != "" {
-			step = d.orRegister(step, seen)
-		}
 		d.addIsolated(step)
 	}
 	d.tag("listener "+listenerName(d.model.Name, next.Port, next.Protocol), seen.ARN, seen.Tags)
-}
-
-// orRegister returns a step that moves a listener to another target group. If
-// that fails, the step registers the targets that the present one lacks: all of
-// its targets may be replaced before the listener can move.
-func (d *differ) orRegister(move change.Step, seen ListenerState) change.Step {
-	group := d.byARN[seen.TargetGroup]
-	missing := lists.Without(targetsOn(group.Port, d.model.Targets), group.Targets)
-	if !group.Owned || len(missing) == 0 || !d.serves(seen) {
-		return move
-	}
-	do := move.Do
-	register := registerTargets(d.model.Name, named{group.Name, plan.Ref{ID: group.ARN}}, missing, false)
-	move.Do = func(ctx context.Context, env *change.Env) error {
-		err := do(ctx, env)
-		if err == nil {
-			return nil
-		}
-		// The sentinel of the move must not hide that of the registration.
-		if failed := register.Do(ctx, env); failed != nil {
-			return fmt.Errorf("%w (%v)", failed, err) //nolint:errorlint // see above
-		}
-
-		return err
-	}
-
-	return move
 }
 
 // staleListeners returns the listeners that are not wanted, by port.

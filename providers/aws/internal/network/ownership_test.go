@@ -181,7 +181,7 @@ func TestTagsDenied(t *testing.T) {
 		},
 		"not fitting": {
 			reason: "AWS-TG-6: the one with the wanted name stays as it is",
-			change: func(in *elbv2.CreateTargetGroupInput) { in.HealthCheckIntervalSeconds = aws.Int32(60) },
+			change: func(in *elbv2.CreateTargetGroupInput) { in.Protocol = "UDP" },
 			stay:   2,
 		},
 	} {
