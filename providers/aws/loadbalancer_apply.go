@@ -39,7 +39,7 @@ func (l *loadBalancer) apply(ctx context.Context, in input, env *change.Env, ste
 // its hostname. Warnings about the Service are reported as Events, together
 // with those of the plan.
 func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.Warning) (string, error) {
-	*in.state = state{}
+	in.full, *in.state = in.state.full, state{}
 	o, err := l.observe(ctx, in)
 	if err != nil {
 		return "", err
@@ -62,6 +62,7 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	steps = append(steps, l.recheck(in, o, d, steps)...)
 	env := l.env()
 	failure := l.apply(ctx, in, env, steps)
+	in.state.full = env.ListenersOverQuota
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
 	l.services.Report(in.service, warnings)
 	err = errors.Join(failure, d.Incomplete)

@@ -92,6 +92,7 @@ func (d *desired) buildClassic(in input, o *observed, f request.Facts) error {
 		return err
 	}
 	d.Classic = model
+	model.Full = in.full
 	d.Warnings = slices.Concat(warnings, classic.Fixed(model, o.Classic), d.Warnings)
 	detached := change.Detached(o.classicGroups(), model.SecurityGroups)
 	if !in.config.LeaveNodeSecurityGroups {
@@ -118,6 +119,7 @@ func (d *desired) buildNetwork(in input, o *observed, f request.Facts) error {
 		return err
 	}
 	d.Network = model
+	model.Full = in.full
 	d.Warnings = slices.Concat(warnings, network.Fixed(model, o.Network), d.Warnings)
 	traffic := securitygroup.Traffic{
 		LoadBalancer:     in.request.Name,

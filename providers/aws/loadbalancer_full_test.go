@@ -3,7 +3,6 @@ package aws
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,10 +114,9 @@ func TestHealthChecksStayUntilASecurityGroupHasRoom(t *testing.T) {
 	}
 }
 
-// While the listeners of a load balancer cannot move, their present target
-// groups get the instances of Nodes that join: all Nodes may be replaced
-// meanwhile.
-func TestNodesJoinWhileListenersStay(t *testing.T) {
+// While the health checks of target groups cannot change, these get the instances of Nodes that
+// join: all Nodes may be replaced meanwhile.
+func TestNodesJoinWhileHealthChecksStay(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		reason string
@@ -130,12 +128,8 @@ func TestNodesJoinWhileListenersStay(t *testing.T) {
 			hinder: func(b *balanced) { b.fill(b.seed.NodeGroup, quota) }, err: change.ErrNoRoom,
 		},
 		"denied": {
-			reason: "the IAM policy has no elasticloadbalancing:ModifyListener",
-			hinder: func(b *balanced) { b.Interceptor().Inject("elbv2.ModifyListener", simserver.Always(), sim.Denied()) }, err: apierr.ErrDenied,
-		},
-		"no target groups": {
-			reason: "the IAM policy has no elasticloadbalancing:CreateTargetGroup",
-			hinder: func(b *balanced) { b.Interceptor().Inject("elbv2.CreateTargetGroup", simserver.Always(), sim.Denied()) }, err: apierr.ErrDenied,
+			reason: "the IAM policy has no elasticloadbalancing:ModifyTargetGroup",
+			hinder: func(b *balanced) { b.Interceptor().Inject("elbv2.ModifyTargetGroup", simserver.Always(), sim.Denied()) }, err: apierr.ErrDenied,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,24 +185,6 @@ func TestNodesJoinWhileSourceRangesCannotLeave(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A registration that fails is an error, whatever keeps the listener where it is.
-func TestRegistrationWhileListenersStayFails(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	svc := web(nlb())
-	b.ensure(svc)
-	b.Interceptor().Inject("elbv2.CreateTargetGroup", simserver.Always(), sim.Denied())
-	kubetest.LocalTraffic(32000)(svc)
-	if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrDenied) {
-		t.Fatalf("got %v", err)
-	}
-	b.Interceptor().Inject("elbv2.RegisterTargets", simserver.Always(), sim.Denied())
-	err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, nodesOf(b.seed.AddNodes(1)...))
-	if err == nil || !strings.Contains(err.Error(), "RegisterTargets") {
-		t.Errorf("the error lacks the registration: %v", err)
 	}
 }
 

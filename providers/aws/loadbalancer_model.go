@@ -21,6 +21,8 @@ type input struct {
 	config  request.Config
 	service *v1.Service
 	state   *state
+	// full is [state.full] of the last sync.
+	full    bool
 	request *request.Request
 	// nodes are the names of the Nodes of the call, sorted.
 	nodes []string

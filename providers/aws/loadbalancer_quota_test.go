@@ -299,3 +299,46 @@ func TestRoomIsNotMadeOfRulesThatOthersNeed(t *testing.T) {
 		b.remove(svc)
 	}
 }
+
+// A quota of targets that was reached is tried again with one call for each target group, and with all once
+// targets have left.
+func TestQuotaOfTargetsIsRemembered(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]struct {
+		options  []kubetest.ServiceOption
+		quotas   sim.Quotas
+		register string
+		groups   int
+	}{
+		"network": {[]kubetest.ServiceOption{nlb()}, sim.Quotas{Targets: 20}, "elbv2.RegisterTargets", 2},
+		"classic": {nil, sim.Quotas{ClassicInstances: 20}, "elb.RegisterInstancesWithLoadBalancer", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t)
+			b.SetQuotas(kind.quotas)
+			b.nodes = nodesOf(b.seed.AddNodes(40)...)
+			svc := web(kind.options...)
+			calls := func() int {
+				b.Interceptor().Reset()
+				if _, err := b.lb.EnsureLoadBalancer(t.Context(), flagged, svc, b.nodes); err == nil {
+					t.Error("no error")
+				}
+
+				return b.Interceptor().Count(kind.register)
+			}
+			calls()
+			if n := calls(); n != kind.groups || len(b.registered(webName)) != 20 {
+				t.Errorf("%d registrations, and %d targets", n, len(b.registered(webName)))
+			}
+			b.nodes = b.nodes[5:]
+			if calls(); len(b.registered(webName)) != 20 {
+				t.Errorf("%d targets after others have left", len(b.registered(webName)))
+			}
+			b.SetQuotas(sim.Quotas{})
+			if b.ensure(svc); len(b.registered(webName)) != 35 {
+				t.Errorf("%d targets with another quota", len(b.registered(webName)))
+			}
+		})
+	}
+}

@@ -19,6 +19,9 @@ type state struct {
 	synced *syncedState
 	// deletion is when the deletion began for a Service that stays, else zero.
 	deletion time.Time
+	// full means that AWS has not accepted new listeners beside those that exist: the ones that are not
+	// wanted are deleted first.
+	full bool
 }
 
 // syncedState is the state of a synced load balancer. It is not changed once it

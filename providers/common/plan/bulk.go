@@ -21,6 +21,8 @@ type Bulk[T any] struct {
 	// Page is how many items a call may have, and Most how many calls may be refused; 0 for no
 	// limit.
 	Page, Most int
+	// Full means that a quota was reached before: one item is tried before all others.
+	Full bool
 }
 
 // Outcome is what became of the items of a [Bulk].
@@ -53,6 +55,12 @@ type Refused[T any] struct {
 // One of n items costs about 2 log2(n) calls that are refused at most. An error is not about items.
 func (b Bulk[T]) Do(ctx context.Context, items []T) (Outcome[T], error) {
 	r := &bulkRun[T]{Bulk: b}
+	if b.Full && len(items) > 1 {
+		if err := r.send(ctx, items[:1]); err != nil {
+			return r.out, err
+		}
+		items = items[1:]
+	}
 	for page := range slices.Chunk(items, cmp.Or(b.Page, max(len(items), 1))) {
 		if err := r.send(ctx, page); err != nil {
 			return r.out, err

@@ -28,6 +28,8 @@ type Bulk[T any] struct {
 	Refused, Quota []string
 	// Page is the maximum number of items in one call, zero for no limit.
 	Page int
+	// Full means that a quota was reached before.
+	Full bool
 }
 
 // Outcome is the result of a Bulk for its items.
@@ -48,7 +50,7 @@ type Outcome struct {
 // concern neither items nor quotas.
 func (b Bulk[T]) Do(ctx context.Context, items []T) (Outcome, error) {
 	done, err := plan.Bulk[T]{
-		Send: b.Call, Page: b.Page, IsRefusal: b.isRefusal, IsQuota: b.isQuota,
+		Send: b.Call, Page: b.Page, Full: b.Full, IsRefusal: b.isRefusal, IsQuota: b.isQuota,
 		Names: func(err error, item T) bool {
 			return b.isRefusal(err) && slices.Contains(instanceIDs.FindAllString(rawMessage(err), -1), b.ID(item))
 		},

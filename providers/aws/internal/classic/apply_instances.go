@@ -33,23 +33,30 @@ func configureHealthCheck(name string, check HealthCheck) change.Step {
 }
 
 // registerInstances adds instances. It warns of instances that AWS does not
-// accept.
-func registerInstances(name string, instances []string) change.Step {
+// accept. Have is the number of instances that are registered: if a quota was reached with so many before,
+// a single one is tried first.
+func registerInstances(name string, instances []string, have int) change.Step {
 	text := fmt.Sprintf("register with load balancer %s: %s", name, plan.FewWords(instances))
 
 	return plan.NewStep("RegisterInstancesWithLoadBalancer", text, func(ctx context.Context, env *change.Env) error {
-		return register(ctx, env, name, instances)
+		return register(ctx, env, name, instances, have)
 	})
 }
 
-func register(ctx context.Context, env *change.Env, name string, instances []string) error {
-	outcome, err := bulk(func(ctx context.Context, ids []string) error {
+func register(ctx context.Context, env *change.Env, name string, instances []string, have int) error {
+	quota := "instances of " + name
+	registration := bulk(func(ctx context.Context, ids []string) error {
 		_, err := env.ELB.RegisterInstancesWithLoadBalancer(ctx, &elb.RegisterInstancesWithLoadBalancerInput{
 			LoadBalancerName: &name, Instances: toInstances(ids),
 		})
 
 		return err
-	}).Do(ctx, instances)
+	})
+	registration.Full = env.Limits.Reached(quota, have)
+	outcome, err := registration.Do(ctx, instances)
+	if err == nil && len(outcome.Excess) > 0 {
+		env.Limits.Reach(quota, have+outcome.Accepted)
+	}
 	env.Refuse(outcome.Refusals(name, "")...)
 
 	return err
@@ -69,7 +76,7 @@ func deregisterInstances(name string, instances []string, empty bool) change.Ste
 
 			return err
 		})
-		add := func(ids []string) error { return register(ctx, env, name, ids) }
+		add := func(ids []string) error { return register(ctx, env, name, ids, 0) }
 
 		return change.Replace(ctx, env, change.Replacement[string]{
 			Items: instances, Empty: empty, Remove: remove, Add: add,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -76,9 +77,15 @@ func makeListeners(ctx context.Context, env *change.Env, name string, listeners 
 	if err == nil {
 		storeListeners(env, name, listeners)
 	}
+	env.ListenersOverQuota = env.ListenersOverQuota || client.Code(err) == codeConflict
 
 	return err
 }
+
+// codeConflict is the error code for listeners that exclude each other. AWS
+// documents no other code for too many of them, see
+// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_CreateLoadBalancerListeners.html
+const codeConflict = "InvalidConfigurationRequest"
 
 // storeListeners stores which listeners were created, for the steps that need
 // them.

@@ -95,27 +95,6 @@ func usePolicies(ctx context.Context, env *change.Env, name string, listeners []
 	return nil
 }
 
-// codeConflict is the error code for listeners that exclude each other. AWS
-// documents no other code for too many of them, see
-// https://docs.aws.amazon.com/elasticloadbalancing/2012-06-01/APIReference/API_CreateLoadBalancerListeners.html
-const codeConflict = "InvalidConfigurationRequest"
-
-// inPlaceOf returns the step that creates listeners. If AWS does not accept
-// them beside listeners that are not wanted, the step deletes those first.
-func inPlaceOf(s swap, create change.Step) change.Step {
-	return create.OrRemove(func(ctx context.Context, env *change.Env) error {
-		err := makeListeners(ctx, env, s.name, s.new)
-		if client.Code(err) == codeConflict {
-			return s.apply(ctx, env)
-		}
-		if err != nil {
-			return create.Do(ctx, env)
-		}
-
-		return nil
-	})
-}
-
 // setCertificate changes the certificate of a listener in place. If that is not
 // allowed, it replaces the listener, unless nothing may be removed.
 func setCertificate(name string, old, next Listener, backend map[int32][]string) change.Step {

@@ -9,11 +9,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
-// listenerLimit is the default quota of listeners of a load balancer. An
-// account can have a higher one, see
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html
-const listenerLimit = 100
-
 // listenerPlan is the plan for the listeners.
 type listenerPlan struct {
 	steps change.Plan
@@ -43,7 +38,7 @@ func (m *Model) made() made {
 //	another protocol or port  deleted and created in one step, which restores the
 //	of the instances          old one if the new one is rejected
 //	new                       created
-//	not wanted                deleted, after all others are there
+//	not wanted                deleted, after all others are there, or before if they are in the way
 func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
 	have, wanted := byPort(lb.Listeners), byPort(m.Listeners)
 	out := listenerPlan{made: made{}}
@@ -75,12 +70,11 @@ func (m *Model) listeners(lb *LoadBalancer) listenerPlan {
 			delete(have, port)
 		}
 	}
-	missing, stale, swaps = out.exchange(m.Name, missing, stale, swaps)
 	for _, s := range merge(swaps) {
 		s.backend = lb.BackendPolicies
 		out.steps = append(out.steps, s.step().Removal().Isolate())
 	}
-	out.steps = append(out.steps, m.replaceListeners(missing, stale, lb)...)
+	out.steps = append(out.steps, m.replaceListeners(missing, stale)...)
 	out.there = slices.Collect(maps.Values(have))
 
 	return out
@@ -95,47 +89,26 @@ func byPort(list []Listener) map[int32]Listener {
 	return ports
 }
 
-// replaceListeners plans to create the listeners that are missing, and then to
-// delete those that are stale. If the quota may not allow both, AWS decides: a
-// listener that it rejects replaces the stale ones.
-func (m *Model) replaceListeners(missing, stale []Listener, lb *LoadBalancer) change.Plan {
-	var steps change.Plan
+// replaceListeners plans to create the listeners that are missing, and to delete those that are
+// stale, which come first if AWS has accepted no others beside them.
+func (m *Model) replaceListeners(missing, stale []Listener) change.Plan {
+	var creation, deletion change.Plan
 	if len(missing) > 0 {
-		create := createListeners(m.Name, missing)
-		if len(stale) > 0 && len(lb.Listeners)+len(missing) > listenerLimit {
-			create = inPlaceOf(swap{name: m.Name, old: stale, new: missing, backend: lb.BackendPolicies}, create)
-		}
-		steps = append(steps, create.Isolate())
+		creation = change.Plan{createListeners(m.Name, missing).Isolate()}
 	}
 	if len(stale) > 0 {
-		steps = append(steps, deleteListeners(m.Name, ports(stale)))
+		deletion = change.Plan{deleteListeners(m.Name, ports(stale)).Dispensable()}
+	}
+	if m.Full {
+		return append(deletion, creation...)
 	}
 
-	return steps
+	return append(creation, deletion...)
 }
 
 // ports returns the front ports of listeners, sorted.
 func ports(listeners []Listener) []int32 {
 	return plan.Sorted(lists.Map(listeners, func(listener Listener) int32 { return listener.Port }))
-}
-
-// exchange plans that a missing listener replaces a stale one that excludes it.
-// It returns the others.
-func (p *listenerPlan) exchange(name string, missing, stale []Listener, swaps []swap) (_, _ []Listener, _ []swap) {
-	var rest []Listener
-	for _, next := range missing {
-		i := slices.IndexFunc(stale, next.excludes)
-		if i < 0 {
-			rest = append(rest, next)
-
-			continue
-		}
-		swaps = append(swaps, swap{name: name, old: []Listener{stale[i]}, new: []Listener{next}})
-		stale = slices.Delete(stale, i, i+1)
-		p.made[next.Port] = true
-	}
-
-	return rest, stale, swaps
 }
 
 // merge combines swaps that cannot be applied one after the other.

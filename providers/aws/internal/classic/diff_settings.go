@@ -31,7 +31,7 @@ func DiffInstances(list request.Instances, lb *LoadBalancer) change.Plan {
 	var steps change.Plan
 	added := lists.Without(list.Registered, lb.Instances)
 	if len(added) > 0 {
-		steps = append(steps, registerInstances(lb.Name, added).Isolate())
+		steps = append(steps, registerInstances(lb.Name, added, len(lb.Instances)).Isolate())
 	}
 	if removed := lists.Without(lists.Without(lb.Instances, list.Registered), list.Kept); len(removed) > 0 {
 		steps = append(steps, deregisterInstances(lb.Name, removed, len(added) == len(list.Registered)).Dispensable())

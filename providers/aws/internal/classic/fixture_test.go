@@ -78,6 +78,8 @@ type fixture struct {
 	groups  []plan.Ref
 	// groupIDs are the IDs that steps before those of the load balancer store.
 	groupIDs map[string]string
+	// full means that AWS has not accepted new listeners in the last run.
+	full bool
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -171,9 +173,12 @@ func (b *fixture) try(ctx context.Context, svc *v1.Service) (*change.Env, error)
 	var model *Model
 	if svc != nil {
 		model = b.model(svc)
+		model.Full = b.full
 	}
+	err = Diff(model, lb).Apply(ctx, env, nil)
+	b.full = env.ListenersOverQuota
 
-	return env, Diff(model, lb).Apply(ctx, env, nil)
+	return env, err
 }
 
 func (b *fixture) ensure(svc *v1.Service) *change.Env {

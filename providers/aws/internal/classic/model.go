@@ -16,7 +16,10 @@ type Model struct {
 	// Internal takes effect only when the load balancer is created.
 	Internal  bool
 	Listeners []Listener // in the order of the Service ports
-	Subnets   []Subnet
+	// Full means that AWS has not accepted new listeners beside others: those that are not wanted are
+	// deleted first.
+	Full    bool
+	Subnets []Subnet
 	// SecurityGroups are the desired groups, the primary one first.
 	SecurityGroups []plan.Ref
 	Tags           map[string]string

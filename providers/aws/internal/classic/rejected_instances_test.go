@@ -136,7 +136,7 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 func TestPlanNamesFewInstances(t *testing.T) {
 	t.Parallel()
 	ids := []string{"i-1", "i-2", "i-3", "i-4", "i-5", "i-6", "i-7"}
-	for _, step := range []change.Step{registerInstances("web", ids), deregisterInstances("web", ids, false)} {
+	for _, step := range []change.Step{registerInstances("web", ids, 0), deregisterInstances("web", ids, false)} {
 		if !strings.HasSuffix(step.Text, "web: i-1 i-2 i-3 i-4 i-5 and 2 more") {
 			t.Errorf("it is %q", step)
 		}

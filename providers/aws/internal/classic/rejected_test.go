@@ -221,9 +221,11 @@ func TestListenersThatExcludeEachOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason        string
 		before, after *v1.Service
+		// fails means that the first sync fails.
+		fails bool
 	}{
 		"exchanged": {reason: "both listeners are replaced in one step", before: web(tls(certificate), encrypts), after: exchanged},
-		"moved":     {reason: "the new listener replaces the one on another port", before: web(kubetest.Port(v1.ProtocolTCP, 443)), after: moved},
+		"moved":     {reason: "the one on another port goes first in the next sync", before: web(kubetest.Port(v1.ProtocolTCP, 443)), after: moved, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,6 +239,11 @@ func TestListenersThatExcludeEachOther(t *testing.T) {
 			}
 			if diff := cmp.Diff(before, b.classic().Listeners); diff != "" {
 				t.Errorf("%s: errors, -want +got:\n%s", c.reason, diff)
+			}
+			if c.fails {
+				if _, err := b.try(t.Context(), c.after); err == nil {
+					t.Errorf("%s: no error", c.reason)
+				}
 			}
 			b.ensure(c.after)
 			b.upToDate(c.after)
@@ -262,6 +269,10 @@ func TestNewPortIsAddedBeforeTheOldIsRemoved(t *testing.T) {
 	b.upToDate(after)
 }
 
+// listenerQuota is the default quota of listeners of a load balancer, see
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html
+const listenerQuota = 100
+
 // TestPortsChangeWhenThereIsNoRoom has more listeners than every account can
 // have, before and after.
 func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
@@ -272,14 +283,11 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 		writes []string
 	}{
 		"default quota": {
-			reason: "the new ones replace the old ones",
-			writes: []string{
-				"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners",
-				"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners", "elb.ConfigureHealthCheck",
-			},
+			reason: "once the new ones are refused, the old ones go first",
+			writes: []string{"elb.DeleteLoadBalancerListeners", "elb.CreateLoadBalancerListeners"},
 		},
 		"raised quota": {
-			reason: "the new ones are added first", quota: 2 * listenerLimit,
+			reason: "the new ones are added first", quota: 2 * listenerQuota,
 			writes: []string{"elb.CreateLoadBalancerListeners", "elb.DeleteLoadBalancerListeners", "elb.ConfigureHealthCheck"},
 		},
 	} {
@@ -289,6 +297,11 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 			b.ensure(many(1000))
 			b.resolveGroups()
 			b.SetQuotas(sim.Quotas{ClassicListeners: c.quota})
+			if c.quota == 0 {
+				if _, err := b.try(t.Context(), many(2000)); err == nil {
+					t.Errorf("%s: no error", c.reason)
+				}
+			}
 			b.Interceptor().Reset()
 			b.ensure(many(2000))
 			var writes []string
@@ -307,8 +320,8 @@ func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 
 // many is a Service with as many ports as every account can have.
 func many(first int32) *v1.Service {
-	options := make([]kubetest.ServiceOption, 0, listenerLimit)
-	for i := range int32(listenerLimit) {
+	options := make([]kubetest.ServiceOption, 0, listenerQuota)
+	for i := range int32(listenerQuota) {
 		options = append(options, kubetest.Port(v1.ProtocolTCP, first+i))
 	}
 

@@ -39,12 +39,12 @@ func createListener(l connected, tags map[string]string) change.Step {
 		listenerName(l.balancer.name, l.Port, l.Protocol), l.group.name, l.tls(), plan.Pairs(tags))
 
 	return plan.NewStep("CreateListener", text, func(ctx context.Context, env *change.Env) error {
-		return env.WarnOfQuota(l.balancer.name, l.title(), makeListener(ctx, env, l, tags))
+		err := makeListener(ctx, env, l, tags)
+		env.ListenersOverQuota = env.ListenersOverQuota || apierr.Has[*elbv2types.TooManyListenersException](err)
+
+		return env.WarnOfQuota(l.balancer.name, fmt.Sprintf("listener %d/%s", l.Port, l.Protocol), err)
 	})
 }
-
-// title is the name of the listener in warnings.
-func (l connected) title() string { return fmt.Sprintf("listener %d/%s", l.Port, l.Protocol) }
 
 func makeListener(ctx context.Context, env *change.Env, l connected, tags map[string]string) error {
 	balancer, err := env.IDs.Resolve(l.balancer.ref)

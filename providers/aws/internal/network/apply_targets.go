@@ -43,7 +43,7 @@ func (d deregistration) step() change.Step {
 			return err
 		})
 		add := func(targets []Target) error {
-			_, err := register(ctx, env, d.balancer, d.group.name, arn, targets)
+			_, err := register(ctx, env, d.balancer, d.group.name, arn, targets, 0)
 
 			return err
 		}
@@ -58,8 +58,9 @@ func (d deregistration) step() change.Step {
 // registerTargets adds targets to a target group of a load balancer. It warns
 // of targets that AWS does not accept; if some must be accepted, it is an error
 // that none is. It stores the ARN of the target group once more afterwards, for
-// steps that must wait for it.
-func registerTargets(balancer string, group named, targets []Target, some bool) change.Step {
+// steps that must wait for it. Have is the number of targets of the group: if a quota was reached with so many
+// before, a single one is tried first.
+func registerTargets(balancer string, group named, targets []Target, have int, some bool) change.Step {
 	text := fmt.Sprintf("register at %s %s", group.name, plan.FewWords(targets))
 
 	return plan.NewStep("RegisterTargets", text, func(ctx context.Context, env *change.Env) error {
@@ -67,7 +68,7 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 		if err != nil {
 			return err
 		}
-		outcome, err := register(ctx, env, balancer, group.name, arn, targets)
+		outcome, err := register(ctx, env, balancer, group.name, arn, targets, have)
 		if err != nil {
 			return err
 		}
@@ -81,14 +82,20 @@ func registerTargets(balancer string, group named, targets []Target, some bool) 
 }
 
 // register adds the targets that AWS accepts to a target group, and stores the others.
-func register(ctx context.Context, env *change.Env, balancer, group, arn string, targets []Target) (change.Outcome, error) {
-	outcome, err := bulk(func(ctx context.Context, targets []Target) error {
+func register(ctx context.Context, env *change.Env, balancer, group, arn string, targets []Target, have int) (change.Outcome, error) {
+	quota := "targets of " + arn
+	registration := bulk(func(ctx context.Context, targets []Target) error {
 		_, err := env.ELBV2.RegisterTargets(ctx, &elbv2.RegisterTargetsInput{
 			TargetGroupArn: &arn, Targets: toTargets(targets),
 		})
 
 		return err
-	}).Do(ctx, targets)
+	})
+	registration.Full = env.Limits.Reached(quota, have)
+	outcome, err := registration.Do(ctx, targets)
+	if err == nil && len(outcome.Excess) > 0 {
+		env.Limits.Reach(quota, have+outcome.Accepted)
+	}
 	env.Refuse(outcome.Refusals(balancer, group)...)
 
 	return outcome, err

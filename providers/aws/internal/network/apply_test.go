@@ -128,7 +128,7 @@ func TestUnknownReference(t *testing.T) {
 		modifyListener(ListenerState{}, connected{group: known, needs: []plan.Ref{missing}}),
 		createTargetGroup(&Model{}, TargetGroup{}, missing),
 		modifyGroupAttributes(unknown, nil),
-		registerTargets("web", unknown, nil, false),
+		registerTargets("web", unknown, nil, 0, false),
 	} {
 		if err := step.Do(t.Context(), &change.Env{}); err == nil || !strings.Contains(err.Error(), "nothing") {
 			t.Errorf("%s without what it needs: %v", step.Kind, err)

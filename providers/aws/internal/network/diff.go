@@ -2,7 +2,6 @@ package network
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -13,8 +12,8 @@ import (
 //
 // The order is: the load balancer, with its attributes as long as it has no listener,
 // since the quota of targets depends on them; then, port by port, the target group, its
-// targets and the listener; then the listeners that are not wanted; then the
-// attributes of one that serves; last, the target groups that are not wanted. A new listener comes
+// targets and the listener; then the listeners that are not wanted, which come first if AWS has
+// accepted no others beside them; then the attributes of one that serves; last, the target groups that are not wanted. A new listener comes
 // before its targets, so that these count for the quota of the load balancer; a
 // listener that changes its target group comes after the targets.
 //
@@ -32,12 +31,15 @@ func Diff(m *Model, o *Observed) (change.Plan, []TargetGroupRef) {
 	if !serves {
 		d.attributes()
 	}
-	stale := d.staleListeners()
-	d.stale = slices.Clone(stale)
+	if m.Full {
+		d.deleteListeners()
+	}
 	for _, listener := range m.Listeners {
 		d.port(listener)
 	}
-	d.deleteListeners(stale)
+	if !m.Full {
+		d.deleteListeners()
+	}
 	if serves {
 		d.attributes()
 	}
@@ -78,10 +80,7 @@ type differ struct {
 	byName map[string]GroupState
 	// kept are the names of target groups that stay.
 	kept map[string]bool
-	// stale are the listeners that are not wanted, and that no new listener
-	// replaces yet.
-	stale []ListenerState
-	plan  change.Plan
+	plan change.Plan
 	// targetGroups are the target groups that the listeners forward to.
 	targetGroups []TargetGroupRef
 }

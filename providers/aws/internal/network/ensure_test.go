@@ -253,10 +253,20 @@ func TestReconciles(t *testing.T) {
 			before: web(), after: web(annotated(request.AnnotationHealthCheckInterval, "15")),
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
 		},
+		"interval below the timeout": {
+			reason: "AWS-HC-6: the timeout becomes the default",
+			before: web(annotated(request.AnnotationHealthCheckTimeout, "20")), after: web(annotated(request.AnnotationHealthCheckInterval, "15")),
+			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
+		},
 		"health check protocol": {
 			reason: "AWS-TG-2: the target group stays",
-			before: web(), after: web(annotated(request.AnnotationHealthCheckProtocol, "https")),
+			before: web(), after: web(annotated(request.AnnotationHealthCheckProtocol, "http")),
 			writes: map[string]int{"elbv2.ModifyTargetGroup": 2},
+			check: func(t *testing.T, b *fixture) {
+				if got := b.TargetGroups()[0].HealthCheck; got.Protocol != "HTTP" || got.Timeout != 6 {
+					t.Errorf("health check %+v, want one over HTTP with its default timeout", got)
+				}
+			},
 		},
 		"one port less": {
 			reason: "AWS-NLB-4: the listener goes, and its target group",

@@ -65,6 +65,8 @@ type fixture struct {
 	config request.Config
 	// groups are the security groups that load balancers are to have.
 	groups []plan.Ref
+	// full means that AWS has not accepted new listeners in the last run.
+	full bool
 }
 
 // shared returns what a process that starts reads and writes with.
@@ -155,8 +157,11 @@ func (b *fixture) tryEnsure(svc *v1.Service) (*change.Env, error) {
 		return env, err
 	}
 	model, _ := b.model(svc)
+	model.Full = b.full
+	err = planFor(model, seen).Apply(b.t.Context(), env, nil)
+	b.full = env.ListenersOverQuota
 
-	return env, planFor(model, seen).Apply(b.t.Context(), env, nil)
+	return env, err
 }
 
 func (b *fixture) ensure(svc *v1.Service) *change.Env {

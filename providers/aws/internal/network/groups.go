@@ -93,7 +93,7 @@ func (d *differ) create(want TargetGroup, name string) backend {
 func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 	group := backend{named: named{seen.Name, plan.Ref{ID: seen.ARN}}}
 	if !want.HealthCheck.same(seen.HealthCheck) {
-		step := modifyTargetGroup(seen.Name, seen.ARN, want.HealthCheck)
+		step := modifyTargetGroup(seen.Name, seen.ARN, want.HealthCheck.after(seen.HealthCheck))
 		if want.HealthCheck.Port != seen.HealthCheck.Port {
 			step = ifNodesHaveRoom(step)
 		}
@@ -104,7 +104,7 @@ func (d *differ) repair(want TargetGroup, seen GroupState) backend {
 
 	wanted, resting := targetsOn(want.Port, d.model.Targets), targetsOn(want.Port, d.model.Resting)
 	group.surplus = lists.Without(lists.Without(seen.Targets, wanted), resting)
-	group.missing = lists.Without(wanted, seen.Targets)
+	group.missing, group.have = lists.Without(wanted, seen.Targets), len(seen.Targets)
 	group.empty = len(group.missing) == len(wanted)
 
 	return group
@@ -143,6 +143,16 @@ func (d *differ) probedAlike(want TargetGroup, listener ListenerState) bool {
 	return known && want.Port == seen.Port && want.HealthCheck.Port == seen.HealthCheck.Port
 }
 
+// after returns a health check that replaces another one. A timeout that is not specified stays, but for
+// one that belongs to another protocol or is longer than the interval: that is the default then.
+func (h HealthCheck) after(seen HealthCheck) HealthCheck {
+	if h.Timeout == nil && (h.Protocol != seen.Protocol || seen.Timeout != nil && *seen.Timeout > h.Interval) {
+		h.Timeout = new(defaultTimeout(h.Protocol))
+	}
+
+	return h
+}
+
 // same reports whether a health check matches. A timeout that is not specified
 // always matches.
 func (h HealthCheck) same(seen HealthCheck) bool {
@@ -174,7 +184,7 @@ func (d *differ) register(group backend, some bool) bool {
 	if len(group.missing) == 0 {
 		return false
 	}
-	d.addIsolated(registerTargets(d.model.Name, group.named, group.missing, some))
+	d.addIsolated(registerTargets(d.model.Name, group.named, group.missing, group.have, some))
 
 	return true
 }

@@ -19,6 +19,8 @@ type backend struct {
 	// missing are the targets to be registered, surplus the ones to be
 	// deregistered afterwards.
 	missing, surplus []Target
+	// have is the number of targets that are registered.
+	have int
 	// empty is set if no wanted target is registered yet.
 	empty bool
 }
@@ -31,7 +33,7 @@ func (d *differ) port(want Listener) {
 	next := connected{Listener: want, balancer: d.self, group: group.named, needs: group.needs}
 	switch {
 	case !exists:
-		d.createListener(next)
+		d.addIsolated(createListener(next, d.model.Tags))
 		d.register(group, false)
 	case group.ref.ID == "" || seen.TargetGroup != group.ref.ID:
 		first, rest := d.inheriting(group.missing, seen)
@@ -127,23 +129,9 @@ func (d *differ) staleListeners() []ListenerState {
 	return stale
 }
 
-// createListener plans to create a listener. If the quota does not allow it, it
-// replaces one that is not wanted, each a different one.
-func (d *differ) createListener(next connected) {
-	step := createListener(next, d.model.Tags)
-	if i := slices.IndexFunc(d.stale, ListenerState.restorable); i >= 0 {
-		step = inPlaceOf(d.stale[i], step, next, d.model.Tags)
-		d.stale = slices.Delete(d.stale, i, i+1)
-	}
-	d.addIsolated(step)
-}
-
-// restorable reports whether all settings for creating the listener again are
-// known.
-func (s ListenerState) restorable() bool { return s.TargetGroup != "" }
-
-func (d *differ) deleteListeners(stale []ListenerState) {
-	for _, seen := range stale {
+// deleteListeners plans to delete the listeners that are not wanted.
+func (d *differ) deleteListeners() {
+	for _, seen := range d.staleListeners() {
 		d.add(deleteListener(d.model.Name, seen).Dispensable())
 	}
 }

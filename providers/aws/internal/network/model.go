@@ -34,6 +34,9 @@ type Model struct {
 	Attributes map[string]string
 	// Listeners are in the order of the Service ports.
 	Listeners []Listener
+	// Full means that AWS has not accepted new listeners beside others: those that are not wanted are
+	// deleted first.
+	Full bool
 	// Targets are the IDs of the instances behind all listeners, sorted.
 	// Resting are instances that must not be registered now, but that stay if
 	// they are registered: see request.Instances.

@@ -38,7 +38,7 @@ func DiffTargets(balancer string, list request.Instances, group GroupState) chan
 	wanted, kept := targetsOn(group.Port, list.Registered), targetsOn(group.Port, list.Kept)
 	missing := lists.Without(wanted, group.Targets)
 	if len(missing) > 0 {
-		steps = append(steps, registerTargets(balancer, target, missing, false).Isolate())
+		steps = append(steps, registerTargets(balancer, target, missing, len(group.Targets), false).Isolate())
 	}
 	if gone := lists.Without(lists.Without(group.Targets, wanted), kept); len(gone) > 0 {
 		leaving := deregistration{balancer: balancer, group: target, targets: gone, port: group.Port, empty: len(missing) == len(wanted)}
