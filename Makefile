@@ -41,7 +41,7 @@ UPSTREAM := aws-cloud-controller-manager openstack-cloud-controller-manager vsph
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-busy test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-upstream e2e-openstack e2e-cluster soak lint generate verify vulnerabilities demo bench image tools clean FORCE
+.PHONY: help build test test-busy test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-upstream e2e-openstack e2e-cluster soak size lint generate verify vulnerabilities demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,10 +115,13 @@ soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages o
 	@$(PROGRESS) "running the tests of OpenStack with pages of three rows" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING)' -count=1
 	@$(PROGRESS) "running those of its packages" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING_PARTS)' -count=1 ./internal/...
 
+size: ## Print the lines of each part, and what EnsureLoadBalancer reaches in DIRECTORY, by default this one
+	@$(PROGRESS) "counting" go -C tools/size run . "$(abspath $(or $(DIRECTORY),.))"
+
 lint: ## Run the linters
 	@tools/build golangci-lint >/dev/null
 	@$(PROGRESS) "linting" env GOFLAGS="$$(go env GOFLAGS) $(CHECK)" "$$(tools/build --path golangci-lint)" run ./...
-	@lint="$$(tools/build --path golangci-lint)"; for module in image kubeconform; do (cd "tools/$$module" && "$$lint" run ./...); done; \
+	@lint="$$(tools/build --path golangci-lint)"; for module in image kubeconform size; do (cd "tools/$$module" && "$$lint" run ./...); done; \
 		cd test/alerts && env CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath" "$$lint" run ./...
 
 vulnerabilities: bin/e2e/$(BINARY) ## Scan the binary with govulncheck, if its database can be reached
@@ -132,7 +135,7 @@ generate: ## Write the generated reference pages, and schema and README of the c
 verify: generate ## Check that generated files, formatting, go.mod and references are up to date
 	@tools/references
 	@go mod tidy -diff
-	@for module in image kubeconform; do (cd "tools/$$module" && go mod tidy -diff); done
+	@for module in image kubeconform size; do (cd "tools/$$module" && go mod tidy -diff); done
 	@# Tests of Prometheus need modules that not every proxy has, and go.sum has those that were found.
 	@cd test/alerts && diff=$$(go mod tidy -e -diff 2>/dev/null || [ $$? -eq 1 ]) && go list -m >/dev/null && \
 		diff=$$(sed '/^diff current\/go\.sum/,$$d' <<<"$$diff") && if [ -n "$$diff" ]; then printf '%s\n' "$$diff" >&2; exit 1; fi
