@@ -149,6 +149,7 @@ func (d *memberDiff) isKnown() bool {
 //	one by one             members that are new; then those that are not wanted
 //	new ones only          they are added, in one call if the API can do that; else a few
 //	                       are added one by one
+//	few go, many stay      new ones are added, then the others are removed one by one
 //	else                   all members are written in one call
 func (t *target) diffMembers() {
 	diff := t.diff()
@@ -159,25 +160,42 @@ func (t *target) diffMembers() {
 	if t.moves() {
 		t.needs = append(t.needs, t.key(keyMembers))
 	}
-	onlyNew := len(diff.update)+len(diff.remove) == 0
+	additive := t.desired.Features.Has(features.AdditiveMembers)
+	canAdd := additive || len(diff.keep) > 0 && len(diff.add) <= fewMembers
 	switch {
 	case t.desired.Serial:
 		t.diffSerial(diff)
-	case onlyNew && t.desired.Features.Has(features.AdditiveMembers):
-		t.addIsolated(t.addMembers(diff))
-	case onlyNew && len(diff.keep) > 0 && len(diff.add) <= fewMembers:
-		t.addIsolated(t.createMembers(diff.add))
-	case len(diff.remove) > 0:
-		t.addIsolated(t.replaceMembers(diff))
+	case len(diff.update) > 0 || !canAdd || len(diff.remove) > fewMembers || len(diff.remove) > 0 && len(diff.keep) < manyMembers:
+		t.writeMembers(diff)
 	default:
+		if additive && len(diff.add) > 0 {
+			t.addIsolated(t.addMembers(diff))
+		} else if len(diff.add) > 0 {
+			t.addIsolated(t.createMembers(diff.add))
+		}
+		if len(diff.remove) > 0 {
+			t.addIsolated(t.deleteMembers(diff.remove).Removal())
+		}
+	}
+}
+
+// writeMembers plans to write all members in one call.
+func (t *target) writeMembers(diff memberDiff) {
+	if len(diff.remove) > 0 {
+		t.addIsolated(t.replaceMembers(diff))
+	} else {
 		t.addIsolated(t.updateMembers(diff))
 	}
 }
 
-// fewMembers is how many new members are added one by one to others if the API has no
-// additive updates: each call is a change of the load balancer, but needs nothing that must
+// fewMembers is how many members are removed one by one, and how many new ones are added one by one to
+// others if the API has no additive updates: each call is a change of the load balancer, but needs nothing that must
 // be read, and leaves the others alone.
 const fewMembers = 3
+
+// manyMembers is beside how many members a few others are removed one by one: a call with all members
+// makes Octavia update each of them, and the driver write all (octavia: api/v2/controllers/member.py).
+const manyMembers = 20
 
 // reportRefused reports members that are left out since Octavia has refused them lately.
 func (t *target) reportRefused(members []DesiredMember) {
