@@ -39,7 +39,8 @@ func (l *loadBalancer) apply(ctx context.Context, in input, env *change.Env, ste
 // its hostname. Warnings about the Service are reported as Events, together
 // with those of the plan.
 func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.Warning) (string, error) {
-	in.full, *in.state = in.state.full, state{}
+	in.full = in.state.full
+	*in.state = state{full: in.full}
 	o, err := l.observe(ctx, in)
 	if err != nil {
 		return "", err

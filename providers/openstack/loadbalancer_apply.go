@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
@@ -99,7 +100,12 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, planned *chan
 	}
 	err := r.applyAll(ctx, env, planned)
 	r.complete = true
-	r.state.repaired, r.state.rulesOverQuota = r.state.repaired.Union(sets.New(env.Repaired...)), env.RulesOverQuota
+	gaps := slices.Concat(d.gaps(err), env.Gaps())
+	if env.RulesOverQuota && !r.state.rulesOverQuota {
+		gaps = append(gaps, service.Gap{Key: "rules over a quota", Text: "the next sync removes rules that are not wanted before it adds others", Soon: true})
+	}
+	r.state.rulesOverQuota = env.RulesOverQuota || r.state.rulesOverQuota && err != nil
+	r.state.repaired = sets.New(env.Repaired...).Union(o.stillBroken(r.state.repaired))
 	if planned.isEmpty() && !o.created {
 		r.lists.Keep(o.parts)
 	}
@@ -111,7 +117,14 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, planned *chan
 		return r.publish(ctx, o.info.ID, r.explain(o.info.ID, err))
 	}
 
-	return r.publish(ctx, o.info.ID, r.services.Incomplete(r.operation(), append(d.gaps(err), env.Gaps()...), err))
+	return r.publish(ctx, o.info.ID, r.services.Incomplete(r.operation(), gaps, err))
+}
+
+// stillBroken returns those of some pools that are not ACTIVE.
+func (o *observed) stillBroken(pools sets.Set[string]) sets.Set[string] {
+	return pools.Clone().Difference(sets.New(lists.Filter(o.pools(), func(id string) bool {
+		return o.parts.Pools[id].Provisioning == client.ProvisioningActive
+	})...))
 }
 
 // applyAll applies plans one after the other. What the security group does not let in keeps nothing of the

@@ -81,7 +81,7 @@ func (r *run) buildGroup(ctx context.Context, o *observed, balancer *octavia.Des
 		return nil, err
 	}
 	group := securitygroup.Build(&wanted, resolved, given)
-	group.KeepPorts = len(o.waiting) > 0
+	group.KeepPorts, group.RulesOverQuota = len(o.waiting) > 0, r.state.rulesOverQuota
 
 	return group, nil
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// make creates the load balancer, and returns it, locked: what else the Service is to have follows as for
+// makeNew creates the load balancer, and returns it, locked; with an error it returns the one that was found. What else the Service is to have follows as for
 // any other one. That it is requested is recorded first, so that the next process does not request
 // another one before lists must have it. One that was lost stays in the record: the annotation has
 // its ID, which is not a mistake of the user.
-func (r *run) make(ctx context.Context, found *balancer) (*balancer, error) {
+func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
 	if !r.create {
 		return found, errMissing
 	}
@@ -90,7 +90,7 @@ func (r *run) takeNew(ctx context.Context, info *client.LoadBalancerInfo, whole 
 
 		return nil, err
 	}
-	made.whole = whole
+	made.fresh, made.whole = true, whole
 
 	return made, nil
 }
@@ -101,8 +101,8 @@ func (r *run) notCreated(empty bool, err error) error {
 	if client.MayBeApplied(err) {
 		return err
 	}
-	if !empty && octavia.IsAboutParts(err) {
-		r.state.empty = true
+	r.state.empty = !empty && octavia.IsAboutParts(err)
+	if r.state.empty {
 		next := fmt.Sprintf("load balancer %s is created without its listeners next, which follow one by one", r.names.LoadBalancer())
 		err = fmt.Errorf("%w: %w", api.NewRetryError(next, minRetryAfter), err)
 	}

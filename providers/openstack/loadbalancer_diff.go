@@ -53,9 +53,6 @@ func (r *run) diff(o *observed, d *desired) (*changes, error) {
 	}
 	group := r.diffGroup(o, d)
 	c.opens, c.closes = group.Additions(), group.Removals()
-	if r.state.rulesOverQuota {
-		c.opens, c.closes = nil, append(c.closes, c.opens...)
-	}
 	if d.addOnly {
 		c.steps, c.closes = c.steps.Additions(), c.closes.Additions()
 	}

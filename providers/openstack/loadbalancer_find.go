@@ -44,9 +44,11 @@ var errDeleted = errors.New("it was deleted")
 
 // balancer is the load balancer of a Service, as it was found.
 type balancer struct {
-	// info is nil if there is none. Whole means that it was just created with all its parts.
-	info  *client.LoadBalancerInfo
-	whole bool
+	// info is nil if there is none.
+	info *client.LoadBalancerInfo
+	// fresh means that this sync has created it, and whole that it did so with all parts that the
+	// Service wants, which need not be read. Empty ones and those that lack something are not whole.
+	fresh, whole bool
 	// owner is whether it was made for the Service.
 	owner bool
 	// surplus are others that were made for the Service.

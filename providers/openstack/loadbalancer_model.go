@@ -116,8 +116,8 @@ type observed struct {
 	*balancer
 
 	features features.Features
-	// parts and floating are nil without a load balancer. The parts of one that was created
-	// as it is wanted, and the floating IP for an update, are not read.
+	// parts and floating are nil without a load balancer. The floating IP for an update is not read, nor
+	// are the parts of one that was created as it is wanted, by this sync or an earlier one.
 	parts    *octavia.Observed
 	created  bool
 	floating *floatingip.Observed

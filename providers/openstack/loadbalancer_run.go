@@ -79,11 +79,15 @@ func (r *run) syncFound(ctx context.Context) error {
 	r.warn(found.warnings...)
 	r.others, r.ignored = found.others, found.ignored
 	if found.info == nil {
-		if found, err = r.make(ctx, found); err != nil {
+		if found, err = r.makeNew(ctx, found); err != nil {
 			return err
 		}
 	}
 	if err := r.checkUsable(ctx, found); err != nil {
+		if found.fresh && !errors.Is(err, errDiscarded) {
+			return r.publish(ctx, found.info.ID, err)
+		}
+
 		return err
 	}
 	if err := r.change(ctx, found); err != nil {
@@ -163,7 +167,7 @@ func (r *run) checkUsable(ctx context.Context, found *balancer) error {
 // since it is published, has a floating IP or is reported as working, stays.
 func (r *run) neverWorked(ctx context.Context, found *balancer) (bool, error) {
 	info := found.info
-	own := request.UIDOf(info.Tags) == r.names.UID && found.facts.IsDeletable(r.names, nil)
+	own := (found.fresh || request.UIDOf(info.Tags) == r.names.UID) && found.facts.IsDeletable(r.names, nil)
 	if !r.create || !found.owner || !own || isServing(info) || r.isPublished(info.VIPAddress) {
 		return false, nil
 	}

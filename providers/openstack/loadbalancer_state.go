@@ -12,7 +12,7 @@ type state struct {
 	requested *lastCreation
 	// empty means that Octavia has refused the load balancer with all its parts.
 	empty bool
-	// repaired are pools that were repaired, which need not have helped.
+	// repaired are pools that were repaired and have not been seen to be ACTIVE since.
 	repaired sets.Set[string]
 	// rulesOverQuota means that the security group lacks rules because of a quota: others are removed first.
 	rulesOverQuota bool

@@ -188,3 +188,45 @@ func TestLoadBalancerStatus(t *testing.T) {
 		t.Errorf("an internal Service has the VIP: %s", b.address(inner))
 	}
 }
+
+// TestLoadBalancerFailedWithoutTags (OS-LB-4): a load balancer that fails while it is created is deleted also
+// where the API has no tags that show whose it is.
+func TestLoadBalancerFailedWithoutTags(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		options := inMemory()
+		options.OctaviaMinor = 4
+		b := balanceIn(t, options, "")
+		b.FailCreations("", 1)
+		svc := b.create(web())
+		if err := b.sync(svc); !errors.Is(err, errDiscarded) {
+			t.Errorf("sync: %v", err)
+		}
+		svc = b.inSteps(svc)
+		b.serves(b.address(svc), 80, b.nodes...)
+		if all := b.LoadBalancers(); len(all) != 1 {
+			t.Errorf("load balancers: %v", all)
+		}
+	})
+}
+
+// TestLoadBalancerPoolFailsAgain (OS-LB-10): a pool whose repair has helped is repaired again, and not replaced.
+func TestLoadBalancerPoolFailsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := balanceIn(t, inMemory(), "")
+		svc := b.ensure(b.create(web()))
+		b.Interceptor().Reset()
+		for range 2 {
+			b.FailPool(b.LoadBalancer(b.balancerOf(svc).ID).Pools[0], false)
+			for range 3 {
+				time.Sleep(time.Minute) // lists are fresh enough
+				_ = b.sync(svc)
+			}
+		}
+		if created := b.Interceptor().Count("octavia.CreatePool"); created > 0 || b.Interceptor().Count("octavia.UpdatePool") == 0 {
+			t.Errorf("%d pools were created", created)
+		}
+		b.serves(b.address(svc), 80, b.nodes...)
+	})
+}

@@ -13,7 +13,7 @@ import (
 type Bulk[T any] struct {
 	// Send makes the call for some of the items.
 	Send func(ctx context.Context, items []T) error
-	// IsRefusal reports whether an error may be about single items, and Quota whether it is about
+	// IsRefusal reports whether an error may be about single items, and IsQuota whether it is about
 	// their number. Any other error ends the run.
 	IsRefusal, IsQuota func(err error) bool
 	// Names reports whether an error names an item. Nil names none.
@@ -52,7 +52,7 @@ type Refused[T any] struct {
 //	several              the first half is sent, and the others; if the first half is accepted, it is
 //	                     known that the others are not, and half of them is sent
 //
-// One of n items costs about 2 log2(n) calls that are refused at most. An error is not about items.
+// One refused item of n costs about log2(n) refused calls. An error is not about items.
 func (b Bulk[T]) Do(ctx context.Context, items []T) (Outcome[T], error) {
 	r := &bulkRun[T]{Bulk: b}
 	if b.Full && len(items) > 1 {

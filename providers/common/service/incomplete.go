@@ -16,6 +16,8 @@ import (
 const (
 	MinRetryAfter = 30 * time.Second
 	MaxRetryAfter = 5 * time.Minute
+	// soonAfter is when it tries again what the next sync can end.
+	soonAfter = 5 * time.Second
 )
 
 // Gap is something that a load balancer lacks although no call failed, or that it
@@ -25,6 +27,8 @@ type Gap struct {
 	Key string
 	// Text is for users.
 	Text string
+	// Soon means that the next sync ends it, unlike others, which it would find again.
+	Soon bool
 }
 
 // IncompleteError is that a load balancer serves and has gaps. The service controller
@@ -67,6 +71,9 @@ func (r *Reconciler[S]) Incomplete(op Operation, gaps []Gap, cause error) error 
 	switch {
 	case op.Ensures:
 		after = r.retries.schedule(uid, keys)
+		if slices.ContainsFunc(gaps, func(gap Gap) bool { return gap.Soon }) {
+			after = soonAfter
+		}
 	case cause == nil && r.retries.covers(uid, keys):
 		return nil
 	}

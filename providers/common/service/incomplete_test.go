@@ -28,7 +28,8 @@ func retryAfter(err error) time.Duration {
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
 	const none, soon = -1, 30 * time.Second
-	a, b, c := Gap{"a", "no a"}, Gap{"b", "no b"}, Gap{"c", "no c"}
+	a, b, c := Gap{Key: "a", Text: "no a"}, Gap{Key: "b", Text: "no b"}, Gap{Key: "c", Text: "no c"}
+	d := Gap{Key: "d", Text: "no d", Soon: true}
 	cause := errors.New("refused")
 	synctest.Test(t, func(t *testing.T) {
 		r := NewReconciler[int](time.Minute)
@@ -51,6 +52,7 @@ func TestIncomplete(t *testing.T) {
 			{"8 minutes later", ensure, []Gap{a}, nil, 5 * time.Minute},
 			{"late at last", ensure, []Gap{a}, nil, 5 * time.Minute},
 			{"something else is missing", ensure, []Gap{a, b}, nil, soon},
+			{"the next sync ends one of them", ensure, []Gap{a, b, d}, nil, 5 * time.Second},
 			{"it is ensured again anyway", update, []Gap{b}, nil, none},
 			{"it is ensured again anyway", update, []Gap{b, a}, nil, none},
 			{"the plan of the update failed", update, []Gap{b}, cause, soon},

@@ -29,7 +29,7 @@ func TestPublish(t *testing.T) {
 	t.Parallel()
 	failure, refused := errors.New("failed"), errors.New("refused")
 	incomplete := NewReconciler[int](time.Minute).Incomplete(
-		Operation{Service: kubetest.Service("default", "x"), Ensures: true}, []Gap{{"a", "no a"}}, failure)
+		Operation{Service: kubetest.Service("default", "x"), Ensures: true}, []Gap{{Key: "a", Text: "no a"}}, failure)
 	byName := v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{Hostname: "web.example.com"}}}
 	byIP := v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "192.0.2.1"}}}
 	for name, test := range map[string]struct {

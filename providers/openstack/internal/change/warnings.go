@@ -66,11 +66,6 @@ func (e *Env) WarnOfQuota(loadBalancer, lacks string, err error) error {
 	return err
 }
 
-// WarnOfMembers warns the user of members that Octavia has refused with an error.
-func (e *Env) WarnOfMembers(loadBalancer string, members []string, err error) {
-	e.Warn(RefusedTargets(loadBalancer, members, Message(err)))
-}
-
 // RefusedTargets is the warning about members that Octavia has refused with a message.
 func RefusedTargets(loadBalancer string, members []string, message string) service.Warning {
 	return service.Warn(TargetRefused, "Load balancer %s sends nothing to members that Octavia refuses: %s (%s)",

@@ -22,7 +22,7 @@ func TestWarnings(t *testing.T) {
 		if err := e.WarnOfQuota("lb", "listener for TCP/80", quota); !errors.Is(err, apierr.ErrQuota) {
 			t.Errorf("error = %v", err)
 		}
-		e.WarnOfMembers("lb", []string{"b", "a", "a"}, errors.New("invalid address"))
+		e.Warn(change.RefusedTargets("lb", []string{"b", "a", "a"}, "invalid address"))
 	}
 	_ = e.WarnOfQuota("lb", "listener for TCP/81", errors.New("not about a quota")) // checked by the warnings
 	want := []service.Warning{

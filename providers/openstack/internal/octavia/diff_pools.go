@@ -26,8 +26,6 @@ type target struct {
 	// pool is the pool that the port keeps: the attached one, or one that no listener uses
 	// yet. It is nil if there is none to keep.
 	pool *Pool
-	// broken is a pool that is replaced since its repair has not helped, nil for none.
-	broken *Pool
 	// needs are the keys of the steps that must succeed before the listener moves to another
 	// pool.
 	needs []string
@@ -70,11 +68,12 @@ func (t *target) attach() error {
 
 // choosePool finds the pool that the port keeps:
 //
-//	the pool of the listener, with the wanted protocol and for this listener only
+//	the pool of the listener, with the wanted protocol and for this listener only, unless it is in
+//	ERROR although it was repaired
 //	else a pool of the Service with the name of the port and the wanted protocol, which an
 //	interrupted run has left
 func (t *target) choosePool() {
-	if t.attached != nil && t.fits(t.attached) && t.users[t.attached.ID] == 1 {
+	if t.attached != nil && t.fits(t.attached) && t.users[t.attached.ID] == 1 && !t.isLost(t.attached) {
 		t.pool = t.attached
 	} else {
 		for _, p := range t.spares() {
@@ -90,9 +89,14 @@ func (t *target) choosePool() {
 	}
 }
 
+// isLost reports whether a pool is in ERROR although it was repaired.
+func (t *target) isLost(p *Pool) bool {
+	return p.Provisioning == client.ProvisioningError && t.desired.Repaired.Has(p.ID)
+}
+
 // fits reports whether a pool has the protocol that the port wants.
 func (t *target) fits(p *Pool) bool {
-	return p != t.broken && features.Protocol(p.Protocol) == t.port.Pool.Protocol && !p.Provisioning.IsDeleted() &&
+	return features.Protocol(p.Protocol) == t.port.Pool.Protocol && !p.Provisioning.IsDeleted() &&
 		p.Provisioning != client.ProvisioningPendingDelete
 }
 
@@ -100,9 +104,9 @@ func (t *target) fits(p *Pool) bool {
 func (t *target) moves() bool { return t.pool == nil || t.pool != t.attached }
 
 // diffPool plans to create or change the pool, its members and its health monitor. A pool that is
-// broken is repaired, and replaced by another one if that has not helped.
+// broken is repaired before.
 func (t *target) diffPool() {
-	begin, findings, wanted := len(t.plan), t.findings, t.port
+	begin := len(t.plan)
 	t.keepAlgorithm()
 	if t.pool == nil {
 		t.addIsolated(t.createPool())
@@ -111,16 +115,8 @@ func (t *target) diffPool() {
 	}
 	before := len(t.plan)
 	t.diffParts()
-	switch {
-	case t.pool == nil || !t.isBroken(len(t.plan) > before):
-	case !t.desired.Repaired.Has(t.pool.ID):
+	if t.pool != nil && t.isBroken(len(t.plan) > before) {
 		t.plan = slices.Insert(t.plan, begin, t.repairPool().Isolate())
-	default:
-		t.plan, t.findings, t.port = t.plan[:begin], findings, wanted
-		delete(t.taken, t.pool.ID)
-		t.broken, t.pool = t.pool, nil
-		t.choosePool()
-		t.diffPool()
 	}
 }
 

@@ -23,7 +23,7 @@ type Desired struct {
 	// those of Nodes that are not initialized yet.
 	Keep     sets.Set[netip.Addr]
 	Features features.Features
-	// Repaired are pools that were repaired: one that is still broken is replaced.
+	// Repaired are pools that were repaired: one that is still in ERROR is replaced.
 	Repaired sets.Set[string]
 	// Refused are the members that Octavia has refused lately: they are not added.
 	Refused change.RefusedMembers

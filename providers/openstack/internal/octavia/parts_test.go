@@ -381,6 +381,30 @@ func TestBrokenPool(t *testing.T) {
 	}
 }
 
+// OS-LB-10: where every pool of a port fails for good, each sync plans one repair or one more pool, and the
+// listener stays.
+func TestAllPoolsBroken(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		svc := web(kubetest.Port(v1.ProtocolTCP, 80))
+		f.ensure(svc)
+		f.watch("TCP", 80)
+		for sync := range 6 {
+			for _, pool := range f.LoadBalancer(f.lb).Pools {
+				f.FailPool(pool, true)
+			}
+			_, _ = f.try(svc)
+			if pools := len(f.LoadBalancer(f.lb).Pools); pools > 2 {
+				t.Fatalf("sync %d: %d pools", sync, pools)
+			}
+		}
+		f.serves("the listener stays", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080")
+		if outages := f.Outages(); len(outages) > 0 {
+			t.Errorf("the port is not served after %q", outages)
+		}
+	})
+}
+
 // OS-LB-10: parts of a load balancer that was created as a whole stay pending in some
 // releases: that causes nothing until they have to change.
 func TestStuckParts(t *testing.T) {

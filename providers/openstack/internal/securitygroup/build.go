@@ -48,6 +48,8 @@ type Desired struct {
 	Rules []Rule
 	// Nodes are those whose ports have the group, sorted by name.
 	Nodes []Node
+	// RulesOverQuota means that rules have exceeded a quota: others are removed before they are added.
+	RulesOverQuota bool
 	// KeepPorts means that other ports keep the group: some Nodes are not known yet.
 	KeepPorts bool
 	// unreadSubnets are the IDs of subnets whose CIDR a rule needs and nothing shows, and

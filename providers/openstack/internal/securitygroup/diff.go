@@ -32,6 +32,8 @@ func (m member) String() string { return cmp.Or(m.node, m.port.ID) }
 //  5. Other rules are deleted, also those that a new group has from the start.
 //  6. Other groups of the Service are deleted.
 //
+// If rules have exceeded a quota, step 2 follows step 5.
+//
 // The failure of a step does not end the run: load balancers may work without it. Steps 4
 // to 6 are left out as long as there are gaps, see [Incomplete].
 func Diff(o *Observed, d *Desired) change.Plan {
@@ -50,12 +52,21 @@ func Diff(o *Observed, d *Desired) change.Plan {
 	if d.KeepPorts {
 		removed = nil
 	}
-	steps = slices.Concat(steps, addRules(group, missing), addTo(group, added), removeFrom(group, removed), removals, o.surplusRemovals())
+	additions := addRules(group, missing)
+	if d.RulesOverQuota && o.Group != nil {
+		removals, additions = slices.Concat(removals, afterRemoval(additions)), nil
+	}
+	steps = slices.Concat(steps, additions, addTo(group, added), removeFrom(group, removed), removals, o.surplusRemovals())
 	if gaps, _ := Incomplete(o, d); len(gaps) > 0 {
 		return steps.Additions()
 	}
 
 	return steps
+}
+
+// afterRemoval returns steps as ones that work only after a step that removes.
+func afterRemoval(steps change.Plan) change.Plan {
+	return lists.Map(steps, change.Step.Removal)
 }
 
 // compareMembers returns the ports of Nodes that lack the group, and the ports that have it

@@ -173,11 +173,8 @@ func (f *fixture) sync(ctx context.Context, process *client.Client) result {
 		return result{err: err}
 	}
 	gaps, warnings := Incomplete(o, d)
-	steps := Diff(o, d)
-	if f.overQuota {
-		steps = slices.Concat(steps.Removals(), steps.Additions())
-	}
-	res := apply(ctx, process, steps)
+	d.RulesOverQuota = f.overQuota
+	res := apply(ctx, process, Diff(o, d))
 	f.overQuota = res.overQuota
 	res.gaps, res.warnings = gaps, append(warnings, res.warnings...)
 
