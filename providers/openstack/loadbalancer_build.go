@@ -35,6 +35,9 @@ func (r *run) build(o *observed) (*desired, error) {
 	d := &desired{floating: r.floatingIP(o)}
 	d.floating.Place, d.floating.PlaceErr = o.place, o.placeErr
 	r.warnOfNodes(o)
+	if o.created {
+		wanted.Members = nil // they are there, and a large cluster has many
+	}
 	if r.request.MemberSubnet.Detect {
 		// A member without its subnet could be out of reach.
 		wanted.Members = without(wanted.Members, slices.Concat(o.subnets.Unread, o.waiting))

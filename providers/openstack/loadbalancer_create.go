@@ -45,12 +45,12 @@ func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
 	if err := r.record(ctx, recorded...); err != nil {
 		return found, err
 	}
+	r.warn(d.warnings...)
 	empty := d.balancer.Serial || r.state.empty
 	env := r.env()
 	err = r.apply(ctx, env, change.Plan{octavia.Create(d.balancer, empty)})
 	r.state.requested = &lastCreation{at: time.Now()}
 	if env.Created == nil {
-		r.warn(d.warnings...)
 		r.complete = true
 
 		return found, r.notCreated(empty, err)
