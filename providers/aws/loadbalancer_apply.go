@@ -63,7 +63,7 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	steps = append(steps, l.recheck(in, o, d, steps)...)
 	env := l.env()
 	failure := l.apply(ctx, in, env, steps)
-	in.state.full = env.ListenersOverQuota
+	in.state.full = env.ListenersInTheWay
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
 	l.services.Report(in.service, warnings)
 	err = errors.Join(failure, d.Incomplete)

@@ -28,8 +28,8 @@ type Env struct {
 	Wait Wait
 	// Limits are the quotas that earlier plans have reached; nil for none.
 	Limits *Limits
-	// ListenersOverQuota means that AWS has not accepted new listeners beside those that exist.
-	ListenersOverQuota bool
+	// ListenersInTheWay means that AWS has not accepted new listeners beside those that exist.
+	ListenersInTheWay bool
 
 	warnings warnings
 }

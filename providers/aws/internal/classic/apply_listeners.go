@@ -77,7 +77,7 @@ func makeListeners(ctx context.Context, env *change.Env, name string, listeners 
 	if err == nil {
 		storeListeners(env, name, listeners)
 	}
-	env.ListenersOverQuota = env.ListenersOverQuota || client.Code(err) == codeConflict
+	env.ListenersInTheWay = env.ListenersInTheWay || client.Code(err) == codeConflict
 
 	return err
 }

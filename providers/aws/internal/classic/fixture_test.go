@@ -176,7 +176,7 @@ func (b *fixture) try(ctx context.Context, svc *v1.Service) (*change.Env, error)
 		model.Full = b.full
 	}
 	err = Diff(model, lb).Apply(ctx, env, nil)
-	b.full = env.ListenersOverQuota
+	b.full = env.ListenersInTheWay
 
 	return env, err
 }

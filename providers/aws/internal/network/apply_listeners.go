@@ -40,7 +40,7 @@ func createListener(l connected, tags map[string]string) change.Step {
 
 	return plan.NewStep("CreateListener", text, func(ctx context.Context, env *change.Env) error {
 		err := makeListener(ctx, env, l, tags)
-		env.ListenersOverQuota = env.ListenersOverQuota || apierr.Has[*elbv2types.TooManyListenersException](err)
+		env.ListenersInTheWay = env.ListenersInTheWay || apierr.Has[*elbv2types.TooManyListenersException](err)
 
 		return env.WarnOfQuota(l.balancer.name, fmt.Sprintf("listener %d/%s", l.Port, l.Protocol), err)
 	})

@@ -43,7 +43,7 @@ func (d deregistration) step() change.Step {
 			return err
 		})
 		add := func(targets []Target) error {
-			_, err := register(ctx, env, d.balancer, d.group.name, arn, targets, 0)
+			_, err := register(ctx, env, d.balancer, d.group.name, arn, targets, 0) // there is room for some
 
 			return err
 		}

@@ -159,7 +159,7 @@ func (b *fixture) tryEnsure(svc *v1.Service) (*change.Env, error) {
 	model, _ := b.model(svc)
 	model.Full = b.full
 	err = planFor(model, seen).Apply(b.t.Context(), env, nil)
-	b.full = env.ListenersOverQuota
+	b.full = env.ListenersInTheWay
 
 	return env, err
 }
