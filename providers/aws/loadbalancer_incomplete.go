@@ -64,7 +64,7 @@ func (d *desired) gaps(o *observed, env *change.Env, withheld bool, failure erro
 		gaps = append(gaps, service.Gap{Key: "ambiguous groups", Text: d.Incomplete.Error()})
 	}
 	if failure != nil {
-		gaps = append(gaps, service.Gap{Key: "quota", Text: failure.Error(), Soon: env.ListenersInTheWay && d.Network != nil && !d.Network.Full})
+		gaps = append(gaps, service.Gap{Key: "quota", Text: failure.Error()})
 	}
 
 	return gaps
