@@ -14,7 +14,7 @@ import (
 )
 
 // Create returns the step that creates a load balancer, with all its parts unless it is to be
-// empty, and waits until it is ACTIVE. A creation that may have been carried out is never sent
+// empty, and waits until it is ACTIVE. A creation that Octavia may have accepted is never sent
 // again: the next sync finds the load balancer by its name.
 func Create(d *Desired, empty bool) change.Step {
 	return plan.NewStep(kindCreateLoadBalancer, d.createText(empty), func(ctx context.Context, env *change.Env) error {
