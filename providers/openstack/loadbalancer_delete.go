@@ -201,7 +201,7 @@ func (r *run) removeFound(ctx context.Context, found *balancer, group *securityg
 	}
 	r.lists.Drop(found.info.ID)
 
-	return r.removeSurplus(ctx, found)
+	return r.removeDuplicates(ctx, found)
 }
 
 // removeLeftovers deletes what a deletion has left that ended after the load balancer.

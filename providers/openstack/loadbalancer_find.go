@@ -22,8 +22,8 @@ import (
 // another one.
 const reasonNotOwned service.Reason = "LoadBalancerNotOwned"
 
-// reasonSurplus is a second load balancer with the name of the Service.
-const reasonSurplus service.Reason = "LoadBalancerSurplus"
+// reasonDuplicate is a second load balancer with the name of the Service.
+const reasonDuplicate service.Reason = "LoadBalancerSurplus"
 
 // reasonLost is a load balancer that was deleted outside of the cluster, and is replaced.
 const reasonLost service.Reason = "LoadBalancerLost"
@@ -51,8 +51,8 @@ type balancer struct {
 	fresh, whole bool
 	// owner is whether it was made for the Service.
 	owner bool
-	// surplus are others that were made for the Service.
-	surplus []*client.LoadBalancerInfo
+	// duplicates are others that were made for the Service.
+	duplicates []*client.LoadBalancerInfo
 	// others are the IDs of those that the Service may have parts in although it does not
 	// use them any more, and lost is one that certainly does not exist.
 	others []string
@@ -386,7 +386,7 @@ func (l *loadBalancer) choose(ctx context.Context, in input, project string, row
 	slices.SortStableFunc(own, func(a, b *client.LoadBalancerInfo) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	found := &balancer{info: own[0], owner: true, facts: factsOf(own[0], project, false), surplus: own[1:]}
+	found := &balancer{info: own[0], owner: true, facts: factsOf(own[0], project, false), duplicates: own[1:]}
 
 	return found, nil
 }

@@ -236,7 +236,7 @@ func TestLoadBalancerSurplus(t *testing.T) {
 	if all := b.LoadBalancers(); len(all) != 2 || all[0].ID != old {
 		t.Errorf("the other one with the tag is deleted, that with a floating IP is not: %v", all)
 	}
-	if events := b.recorded(); !wrote(events, string(reasonSurplus)) {
+	if events := b.recorded(); !wrote(events, string(reasonDuplicate)) {
 		t.Errorf("events: %v", events)
 	}
 }

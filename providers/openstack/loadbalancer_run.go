@@ -94,7 +94,7 @@ func (r *run) syncFound(ctx context.Context) error {
 		return err
 	}
 
-	return r.removeSurplus(ctx, found)
+	return r.removeDuplicates(ctx, found)
 }
 
 // findSettled is find after a wait for a load balancer that is being changed. It is not locked

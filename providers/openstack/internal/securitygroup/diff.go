@@ -56,7 +56,7 @@ func Diff(o *Observed, d *Desired) change.Plan {
 	if d.RulesOverQuota && o.Group != nil {
 		removals, additions = slices.Concat(removals, afterRemoval(additions)), nil
 	}
-	steps = slices.Concat(steps, additions, addTo(group, added), removeFrom(group, removed), removals, o.surplusRemovals())
+	steps = slices.Concat(steps, additions, addTo(group, added), removeFrom(group, removed), removals, o.duplicateRemovals())
 	if gaps, _ := Incomplete(o, d); len(gaps) > 0 {
 		return steps.Additions()
 	}
@@ -108,13 +108,13 @@ func DiffDelete(o *Observed) change.Plan {
 	group := groupRef{name: o.Group.Name, Ref: plan.ID(o.Group.ID)}
 	members := sortMembers(lists.Map(o.Members, func(p *client.Port) member { return member{port: p} }))
 
-	return slices.Concat(takeFrom(group, members), change.Plan{remove(group)}, o.surplusRemovals())
+	return slices.Concat(takeFrom(group, members), change.Plan{remove(group)}, o.duplicateRemovals())
 }
 
-// surplusRemovals plans to delete the other groups of the Service.
-func (o *Observed) surplusRemovals() change.Plan {
+// duplicateRemovals plans to delete the other groups of the Service.
+func (o *Observed) duplicateRemovals() change.Plan {
 	var steps change.Plan
-	for _, other := range o.Surplus {
+	for _, other := range o.Duplicates {
 		steps = append(steps, DiffDelete(other)...)
 	}
 

@@ -48,9 +48,9 @@ type Observed struct {
 	// Ports are the ports of servers, and those in their trunks, by the IDs of the servers.
 	// There are only those of Nodes that have no port among the members.
 	Ports map[string][]*client.Port
-	// Surplus are other groups of the Service: one was made while a list lacked the first.
+	// Duplicates are other groups of the Service: one was made while a list lacked the first.
 	// They have neither rules nor ports of Nodes without the group.
-	Surplus []*Observed
+	Duplicates []*Observed
 }
 
 // Find reads the group of a Service and the ports that have it, which is all that its
@@ -72,7 +72,7 @@ func Find(ctx context.Context, api API, names request.Names, project string) (*O
 	slices.SortFunc(all, func(a, b *Observed) int {
 		return cmp.Or(cmp.Compare(len(b.Members), len(a.Members)), cmp.Compare(a.Group.ID, b.Group.ID))
 	})
-	all[0].Surplus = all[1:]
+	all[0].Duplicates = all[1:]
 
 	return all[0], nil
 }

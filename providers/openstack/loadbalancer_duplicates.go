@@ -64,10 +64,10 @@ func hasVIP(info *client.LoadBalancerInfo, addr netip.Addr) bool {
 	})
 }
 
-// isSurplus reports whether a second load balancer may be deleted: it was made for this very
+// isDuplicate reports whether a second load balancer may be deleted: it was made for this very
 // Service, nothing in it is of another one, and it has neither the address of the Service nor
 // a floating IP.
-func (r *run) isSurplus(ctx context.Context, info *client.LoadBalancerInfo) (bool, error) {
+func (r *run) isDuplicate(ctx context.Context, info *client.LoadBalancerInfo) (bool, error) {
 	project, err := r.Project(ctx)
 	if err != nil {
 		return false, err
@@ -85,14 +85,14 @@ func (r *run) isSurplus(ctx context.Context, info *client.LoadBalancerInfo) (boo
 	return err == nil && len(floating) == 0, err
 }
 
-// removeSurplus deletes other load balancers that were made for the Service: a creation
+// removeDuplicates deletes other load balancers that were made for the Service: a creation
 // whose response was lost may have been repeated by an old version. One with a floating IP
 // may serve, and stays.
-func (r *run) removeSurplus(ctx context.Context, found *balancer) error {
+func (r *run) removeDuplicates(ctx context.Context, found *balancer) error {
 	var errs []error
-	for _, info := range found.surplus {
+	for _, info := range found.duplicates {
 		if err := r.removeOne(ctx, info); err != nil {
-			errs = append(errs, fmt.Errorf("surplus load balancer %s: %w", info.ID, err))
+			errs = append(errs, fmt.Errorf("duplicate load balancer %s: %w", info.ID, err))
 		}
 	}
 
@@ -113,12 +113,12 @@ func (r *run) removeOne(ctx context.Context, listed *client.LoadBalancerInfo) er
 	if err != nil {
 		return err
 	}
-	own, err := r.isSurplus(ctx, info)
+	own, err := r.isDuplicate(ctx, info)
 	if err != nil {
 		return err
 	}
 	if !own {
-		r.warn(service.Warn(reasonSurplus,
+		r.warn(service.Warn(reasonDuplicate,
 			"Load balancer %s has the name %s of this Service, which uses another one: delete it if nothing else does", info.ID, info.Name))
 
 		return nil
