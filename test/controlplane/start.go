@@ -83,7 +83,10 @@ func apiServerArgs(port *loopback.Port) []string {
 // from then on is served as soon as etcd has elected itself. Dialing it from
 // here would fail for a directory with a long name.
 func etcdReady(dir string) func(context.Context) error {
-	return func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := ctx.Err(); err != nil {
+			return err // not ready for a caller that no longer waits, however fast etcd was
+		}
 		_, err := os.Stat(filepath.Join(dir, etcdSocket))
 
 		return err
