@@ -215,7 +215,7 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 			return err
 		}
 		existing := request.ForDelete(svc, cluster)
-		in := input{service: svc, state: known, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, create: create, existing: existing}
+		in := input{service: svc, state: known, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, create: create, existing: existing, config: &l.Config.LoadBalancer}
 		run := &run{loadBalancer: l, input: in, warnings: warnings, kept: in.existing.Kept}
 		err = run.sync(ctx)
 		if noted, ok := errors.AsType[*notedError](err); ok {

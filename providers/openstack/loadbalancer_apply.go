@@ -35,9 +35,6 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 		return r.publish(ctx, id, r.explain(id, err))
 	}
 	d, err := r.build(o)
-	if err == nil {
-		d.group, err = r.buildGroup(ctx, o, d.balancer)
-	}
 	if err != nil {
 		return r.publish(ctx, id, err)
 	}
@@ -47,8 +44,7 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 	if o.group, err = r.observeGroup(ctx, r.Network, d.group); err != nil {
 		return r.publish(ctx, id, err)
 	}
-	r.warn(d.warnings...)
-	planned, err := r.diff(o, d)
+	planned, err := r.plan(o, d)
 	if err != nil {
 		return err
 	}
@@ -59,6 +55,20 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 	}
 
 	return r.finish(ctx, o, d, planned)
+}
+
+// plan is diff with the warnings reported.
+func (r *run) plan(o *observed, d *desired) (*changes, error) {
+	planned, err := r.diff(o, d)
+	if err != nil {
+		return nil, err
+	}
+	r.warn(slices.Concat(d.warnings, planned.warnings)...)
+	if r.create && !o.created && !o.parts.Shared {
+		r.state.memberSubnet = r.memberSubnet()
+	}
+
+	return planned, nil
 }
 
 // rename gives a load balancer of the Service, or what it has in one of another Service, the
@@ -100,7 +110,7 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, planned *chan
 	}
 	err := r.applyAll(ctx, env, planned)
 	r.complete = true
-	gaps := slices.Concat(d.gaps(err), env.Gaps())
+	gaps := slices.Concat(d.gaps(planned, err), env.Gaps())
 	if env.RulesOverQuota && !r.state.rulesOverQuota {
 		gaps = append(gaps, service.Gap{Key: "rules over a quota", Text: "the next sync removes rules that are not wanted before it adds others", Soon: true})
 	}
@@ -111,7 +121,7 @@ func (r *run) finish(ctx context.Context, o *observed, d *desired, planned *chan
 	}
 	r.addr = r.publishedAddress()
 	if o.floating != nil {
-		r.addr = addressOf(o, d, floatingip.Address(o.floating, &env.IDs), err)
+		r.addr = r.addressOf(o, planned, floatingip.Address(o.floating, &env.IDs), err)
 	}
 	if errors.Is(err, pending.ErrPending) || errors.Is(err, pending.ErrFailed) {
 		return r.publish(ctx, o.info.ID, r.explain(o.info.ID, err))
@@ -145,8 +155,8 @@ func (r *run) applyAll(ctx context.Context, env *change.Env, planned *changes) e
 
 // addressOf returns the address to publish after a plan. A Service whose floating IP was
 // planned and is missing has none.
-func addressOf(o *observed, d *desired, addr netip.Addr, err error) netip.Addr {
-	if err != nil && d.plansFloatingIP && addr == o.floating.VIP && !d.floating.Request.Internal {
+func (in input) addressOf(o *observed, planned *changes, addr netip.Addr, err error) netip.Addr {
+	if err != nil && planned.address && addr == o.floating.VIP && !in.request.Internal {
 		return netip.Addr{}
 	}
 
@@ -156,8 +166,8 @@ func addressOf(o *observed, d *desired, addr netip.Addr, err error) netip.Addr {
 // gaps returns what a plan has left, which ended with an error. One that only the user or
 // an administrator can end is a gap: the load balancer serves, and is looked at again ever
 // less often.
-func (d *desired) gaps(err error) []service.Gap {
-	gaps := slices.Concat(d.incomplete, d.lasting)
+func (d *desired) gaps(planned *changes, err error) []service.Gap {
+	gaps := slices.Concat(d.incomplete, planned.incomplete, d.lasting, planned.lasting)
 	if err != nil && isLasting(err) {
 		gaps = append(gaps, service.Gap{Key: "refused", Text: err.Error()})
 	}

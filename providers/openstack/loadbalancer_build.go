@@ -1,14 +1,11 @@
 package openstack
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/util/sets"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -29,16 +26,15 @@ var (
 	errTooManyShare = apierr.Mark(apierr.ErrInvalid, errors.New("the load balancer is shared by as many Services as max-shared-lb permits"))
 )
 
-// build returns the desired state of the Service, without the security group. It is pure.
-func (r *run) build(o *observed) (*desired, error) {
-	wanted := *r.request
-	d := &desired{floating: r.floatingIP(o)}
+// build returns the desired state of the Service. It is pure, as diff is.
+func (in input) build(o *observed) (*desired, error) {
+	wanted := *in.request
+	d := &desired{floating: in.floatingIP(o), warnings: in.uninitialized(o)}
 	d.floating.Place, d.floating.PlaceErr = o.place, o.placeErr
-	r.warnOfNodes(o)
 	if o.created {
 		wanted.Members = nil // they are there, and a large cluster has many
 	}
-	if r.request.MemberSubnet.Detect {
+	if wanted.MemberSubnet.Detect {
 		// A member without its subnet could be out of reach.
 		wanted.Members = without(wanted.Members, slices.Concat(o.subnets.Unread, o.waiting))
 	}
@@ -57,47 +53,58 @@ func (r *run) build(o *observed) (*desired, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.warnings = warnings
+	d.warnings = append(d.warnings, warnings...)
 	d.balancer = octavia.Build(&wanted, resolved, octavia.Context{
 		Owner: o.isOwner(), Features: o.features, VIPSubnetID: o.vipSubnet,
-		MemberSubnets: o.memberSubnets(), Keep: r.staying(o), Serial: r.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
-		Refused: r.refusals.Members(o.pools()), Repaired: r.state.repaired,
+		MemberSubnets: o.memberSubnets(), Keep: o.staying, Serial: in.config.ProviderRequiresSerialAPICalls,
+		Refused: o.refused, Repaired: in.state.repaired,
 	})
+	if o.info != nil && in.request.ManageSecurityGroups {
+		d.group, err = in.buildGroup(o, d.balancer)
+	}
 
-	return d, nil
+	return d, err
 }
 
-// buildGroup returns the desired security group, nil if groups are not managed. It has the ports of
-// the Nodes that are servers of this cloud.
-func (r *run) buildGroup(ctx context.Context, o *observed, balancer *octavia.Desired) (*securitygroup.Desired, error) {
-	if !r.request.ManageSecurityGroups {
-		return nil, nil
-	}
-	given, err := r.groupGiven(ctx, o, balancer)
-	if err != nil {
-		return nil, err
-	}
-	wanted := *r.request
+// buildGroup returns the desired security group, which has the ports of the Nodes that are servers
+// of this cloud.
+func (in input) buildGroup(o *observed, balancer *octavia.Desired) (*securitygroup.Desired, error) {
+	wanted := *in.request
 	wanted.Members = without(wanted.Members, slices.Concat(o.waiting, o.foreign))
 	resolved, _, err := wanted.Resolve(o.given())
 	if err != nil {
 		return nil, err
 	}
-	group := securitygroup.Build(&wanted, resolved, given)
-	group.KeepPorts, group.RulesOverQuota = len(o.waiting) > 0, r.state.rulesOverQuota
+	group := securitygroup.Build(&wanted, resolved, securitygroup.Given{
+		Servers: o.servers, Subnets: o.subnets.ByNode, Current: octavia.KeptSubnets(o.parts, balancer),
+		VIPSubnet: o.info.VIPSubnetID, Prefixes: o.prefixes,
+	})
+	group.KeepPorts, group.RulesOverQuota = len(o.waiting) > 0, in.state.rulesOverQuota
 
 	return group, nil
 }
 
-// staying returns the addresses of members that stay although they are not wanted: while Nodes are not
-// initialized, those of any Node of the cluster, since it is not known which are to be members. Those
-// of Nodes that have left the cluster go.
-func (r *run) staying(o *observed) sets.Set[netip.Addr] {
-	if len(o.waiting) == 0 {
+// waitLimit is how old a Node without a provider ID is that counts as one of another cloud:
+// new ones are initialized within a minute or so.
+const waitLimit = 10 * time.Minute
+
+// reasonUninitialized is a Node that has had no provider ID for long.
+const reasonUninitialized service.Reason = "NodeNotInitialized"
+
+// uninitialized warns of Nodes that count as those of another cloud although nothing shows it.
+func (in input) uninitialized(o *observed) []service.Warning {
+	var names []string
+	for _, node := range in.nodes {
+		if node.Spec.ProviderID == "" && slices.Contains(o.foreign, node.Name) {
+			names = append(names, node.Name)
+		}
+	}
+	if len(names) == 0 {
 		return nil
 	}
 
-	return r.nodeAddresses(r.input)
+	return []service.Warning{service.Warn(reasonUninitialized,
+		"Nodes count as servers of another cloud, because they have had no provider ID for more than %s: %s", waitLimit, plan.FewCommas(plan.Sorted(names)))}
 }
 
 // without returns the targets that are none of these Nodes.
@@ -125,21 +132,21 @@ func (o *observed) memberSubnets() map[string]string {
 
 // checkShared returns what keeps a Service from sharing a load balancer, before anything
 // is written for it.
-func (r *run) checkShared(o *observed, d *desired) error {
+func (in input) checkShared(o *observed, d *desired) error {
 	if o.isOwner() {
 		return nil
 	}
 	services := request.ServiceTags(o.info.Tags)
-	switch limit := r.Config.LoadBalancer.MaxSharedLB; {
+	switch limit := in.config.MaxSharedLB; {
 	case !o.features.Has(features.Tags):
 		return fmt.Errorf("load balancer %s: %w", o.info.ID, errNoTags)
-	case r.request.Internal:
+	case in.request.Internal:
 		return fmt.Errorf("load balancer %s: %w", o.info.ID, errSharedInternal)
-	case !slices.Contains(services, r.names.LoadBalancer()) && len(services)+1 > limit:
+	case !slices.Contains(services, in.names.LoadBalancer()) && len(services)+1 > limit:
 		return fmt.Errorf("load balancer %s: %w, which is %d", o.info.ID, errTooManyShare, limit)
 	}
 
-	if !r.create {
+	if !in.create {
 		return nil
 	}
 

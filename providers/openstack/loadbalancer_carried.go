@@ -54,10 +54,10 @@ func (in input) publishes(addr netip.Addr) bool {
 }
 
 // floatingIP returns what the Service wants to have on its VIP.
-func (r *run) floatingIP(o *observed) *floatingip.Desired {
-	wanted := floatingip.Build(r.request, o.isOwner())
-	if r.create && o.info != nil {
-		wanted.Kept = r.keptVIP(o.info)
+func (in input) floatingIP(o *observed) *floatingip.Desired {
+	wanted := floatingip.Build(in.request, o.isOwner())
+	if in.create && o.info != nil {
+		wanted.Kept = in.keptVIP(o.info)
 	}
 
 	return wanted

@@ -8,6 +8,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
@@ -16,7 +17,14 @@ import (
 
 // changes are the plans of a sync, in their order: what the security group lets in for what follows, the
 // load balancer, and what the group lets in no more.
-type changes struct{ opens, steps, closes change.Plan }
+type changes struct {
+	opens, steps, closes change.Plan
+	// address means that there are steps about the floating IP.
+	address  bool
+	warnings []service.Warning
+	// incomplete and lasting are what the plans leave, see [desired].
+	incomplete, lasting []service.Gap
+}
 
 func (c *changes) isEmpty() bool { return len(c.opens)+len(c.steps)+len(c.closes) == 0 }
 
@@ -30,28 +38,25 @@ func (c *changes) isEmpty() bool { return len(c.opens)+len(c.steps)+len(c.closes
 //  5. The security group lets in nothing else.
 //
 // If not everything was understood, nothing is removed.
-func (r *run) diff(o *observed, d *desired) (*changes, error) {
+func (in input) diff(o *observed, d *desired) (*changes, error) {
 	c := &changes{}
 	if !o.created {
 		parts, findings := octavia.Diff(o.parts, d.balancer)
-		r.warn(findings.Warnings...)
-		d.lasting = append(d.lasting, findings.Gaps...)
-		c.steps = parts
+		c.steps, c.warnings, c.lasting = parts, findings.Warnings, findings.Gaps
 	}
-	if !r.create {
+	if !in.create {
 		if err := checkUpdate(c.steps); err != nil {
 			return nil, err
 		}
 	}
-	if r.create {
-		claim := octavia.Claim(o.parts, d.balancer, r.Config.LoadBalancer.MaxSharedLB)
+	if in.create {
+		claim := octavia.Claim(o.parts, d.balancer, in.config.MaxSharedLB)
 		address, warnings := floatingip.Diff(o.floating, d.floating)
-		r.warn(warnings...)
-		r.warnFixed(o, d)
-		d.plansFloatingIP = len(address) > 0
+		c.warnings = slices.Concat(c.warnings, warnings, in.fixed(o, d))
+		c.address = len(address) > 0
 		c.steps = slices.Concat(claim, c.steps, address)
 	}
-	group := r.diffGroup(o, d)
+	group := c.diffGroup(o, d)
 	c.opens, c.closes = group.Additions(), group.Removals()
 	if d.addOnly {
 		c.steps, c.closes = c.steps.Additions(), c.closes.Additions()
@@ -61,16 +66,15 @@ func (r *run) diff(o *observed, d *desired) (*changes, error) {
 }
 
 // diffGroup plans the security group, or its deletion if groups are not managed any more.
-func (r *run) diffGroup(o *observed, d *desired) change.Plan {
+func (c *changes) diffGroup(o *observed, d *desired) change.Plan {
 	if d.group == nil {
 		return securitygroup.DiffDelete(o.group)
 	}
 	gaps, warnings := securitygroup.Incomplete(o.group, d.group)
-	r.warn(warnings...)
-	d.incomplete = append(d.incomplete, gaps...)
+	c.warnings, c.incomplete = append(c.warnings, warnings...), gaps
 
 	steps := securitygroup.Diff(o.group, d.group)
-	if len(r.others) > 0 {
+	if len(o.others) > 0 {
 		return steps.Additions() // clients may use the others until they are left
 	}
 

@@ -3,7 +3,6 @@ package openstack
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -17,14 +16,14 @@ import (
 // something else.
 const reasonFixed service.Reason = "LoadBalancerSettingsFixed"
 
-// warnFixed warns of what the Service itself wants, by its fields, annotations or class, and
+// fixed warns of what the Service itself wants, by its fields, annotations or class, and
 // its load balancer does not get: Octavia does not change it
 // (https://docs.openstack.org/api-ref/load-balancer/v2/#update-a-load-balancer), and another
 // floating IP would be another address. What the cloud-config has is for the new load
 // balancers of all Services, and no reason for a warning.
-func (r *run) warnFixed(o *observed, d *desired) {
-	want, config := d.balancer.LoadBalancer, r.Config.LoadBalancer
-	external := r.request.FloatingIP.NetworkID
+func (in input) fixed(o *observed, d *desired) []service.Warning {
+	want, config := d.balancer.LoadBalancer, in.config
+	external := in.request.FloatingIP.NetworkID
 	var kept []string
 	for _, setting := range []struct{ what, want, config, has string }{
 		{"subnet", want.VIP.SubnetID, config.SubnetID, o.info.VIPSubnetID},
@@ -38,26 +37,24 @@ func (r *run) warnFixed(o *observed, d *desired) {
 			kept = append(kept, fmt.Sprintf("%s %s instead of %s", setting.what, cmp.Or(setting.has, "none"), setting.want))
 		}
 	}
-	if kept = append(kept, r.fixedMembers(o, d)...); len(kept) > 0 {
-		r.warn(service.Warn(reasonFixed, "Load balancer %s keeps what cannot be changed: %s", o.info.ID, plan.Commas(kept)))
+	var warnings []service.Warning
+	if kept = append(kept, in.fixedMembers(o, d)...); len(kept) > 0 {
+		warnings = append(warnings, service.Warn(reasonFixed, "Load balancer %s keeps what cannot be changed: %s", o.info.ID, plan.Commas(kept)))
 	}
 	if o.ignored != "" {
-		r.warn(service.Warn(reasonFixed, "Load balancer %s of the Service stays: annotation %s has %s instead. To use that one, delete the Service and create it again",
+		warnings = append(warnings, service.Warn(reasonFixed, "Load balancer %s of the Service stays: annotation %s has %s instead. To use that one, delete the Service and create it again",
 			o.info.ID, request.AnnotationLoadBalancerID, o.ignored))
 	}
-	r.warnAddress(o, want.VIP.Address)
-}
-
-// warnAddress warns of an address of spec.loadBalancerIP that is not the VIP of the load balancer.
-func (r *run) warnAddress(o *observed, addr netip.Addr) {
-	if addr.IsValid() && addr.String() != o.info.VIPAddress {
-		r.warn(service.Warn(floatingip.AddressIgnored, "Address %s of spec.loadBalancerIP is not used: the load balancer has the address %s", addr, o.info.VIPAddress))
+	if addr := want.VIP.Address; addr.IsValid() && addr.String() != o.info.VIPAddress {
+		warnings = append(warnings, service.Warn(floatingip.AddressIgnored, "Address %s of spec.loadBalancerIP is not used: the load balancer has the address %s", addr, o.info.VIPAddress))
 	}
+
+	return warnings
 }
 
 // memberSubnet is the subnet that the Service itself wants for members, empty for none.
-func (r *run) memberSubnet() string {
-	wanted, config := r.request.MemberSubnet.ID, r.Config.LoadBalancer
+func (in input) memberSubnet() string {
+	wanted, config := in.request.MemberSubnet.ID, in.config
 	if wanted == cmp.Or(config.MemberSubnetID, config.SubnetID) {
 		return ""
 	}
@@ -67,17 +64,16 @@ func (r *run) memberSubnet() string {
 
 // needsMembers reports whether the subnets of members have not been compared with the one that
 // the Service wants: lists that Services share do not have them.
-func (r *run) needsMembers() bool {
-	return r.memberSubnet() != "" && r.state.memberSubnet != r.memberSubnet()
+func (in input) needsMembers() bool {
+	return in.memberSubnet() != "" && in.state.memberSubnet != in.memberSubnet()
 }
 
 // fixedMembers describes members that keep another subnet than the one that the Service wants.
-func (r *run) fixedMembers(o *observed, d *desired) []string {
-	wanted := r.memberSubnet()
+func (in input) fixedMembers(o *observed, d *desired) []string {
+	wanted := in.memberSubnet()
 	if wanted == "" || o.created || o.parts.Shared {
 		return nil
 	}
-	r.state.memberSubnet = wanted
 	others := lists.Without(octavia.KeptSubnets(o.parts, d.balancer), []string{wanted})
 	if len(others) == 0 {
 		return nil

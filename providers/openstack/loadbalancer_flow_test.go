@@ -343,8 +343,7 @@ func TestLoadBalancerForcedInternal(t *testing.T) {
 		"there":        {plans: true, addr: floating, err: failed, want: floating},
 		"no error":     {plans: true, addr: vip, want: vip},
 	} {
-		d := &desired{plansFloatingIP: test.plans, floating: &floatingip.Desired{Request: new(request.Request)}}
-		if got := addressOf(o, d, test.addr, test.err); got != test.want {
+		if got := (input{request: new(request.Request)}).addressOf(o, &changes{address: test.plans}, test.addr, test.err); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}

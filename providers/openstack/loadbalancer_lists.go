@@ -112,13 +112,13 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 		}
 		r.keep(o, wanted)
 	}
-	if err := r.observeSubnets(ctx, o); err != nil {
+	if err := r.observeNodes(ctx, o); err != nil {
+		return false, err
+	}
+	if err := r.observePrefixes(ctx, o); err != nil {
 		return false, err
 	}
 	d, err := r.build(o)
-	if err == nil {
-		d.group, err = r.buildGroup(ctx, o, d.balancer)
-	}
 	if err != nil {
 		return false, err
 	}
@@ -128,9 +128,8 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 	if o.group, err = r.observeGroup(ctx, sharedGroups{r.Network, r.lists.Groups}, d.group); err != nil {
 		return false, r.listFailed(ctx, err)
 	}
-	r.warn(d.warnings...)
-	planned, err := r.diff(o, d)
-	if err != nil || d.addOnly || len(d.incomplete) > 0 || octavia.LacksMonitorPorts(o.parts, d.balancer) {
+	planned, err := r.plan(o, d)
+	if err != nil || d.addOnly || len(d.incomplete)+len(planned.incomplete) > 0 || octavia.LacksMonitorPorts(o.parts, d.balancer) {
 		return false, nil
 	}
 	if !planned.isEmpty() && (len(planned.opens)+len(planned.closes) > 0 || !octavia.PlainAdditions(planned.steps)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
@@ -27,6 +28,8 @@ type input struct {
 	id string
 	// request is nil if the Service is deleted.
 	request *request.Request
+	// config has the settings of all load balancers.
+	config *LoadBalancer
 	// existing is what finds the resources of the Service, valid or not.
 	existing request.Existing
 	nodes    []*v1.Node
@@ -124,6 +127,15 @@ type observed struct {
 	group    *securitygroup.Observed
 	// vipSubnet is the subnet of a new load balancer, if it is that of the Nodes.
 	vipSubnet string
+	// servers are the IDs of those of the Nodes by name, and prefixes the CIDRs of the subnets that
+	// the security group may need.
+	servers  map[string]string
+	prefixes map[string]netip.Prefix
+	// refused are the members that Octavia has refused lately, and staying the addresses of those
+	// that stay although they are not wanted: while Nodes are not initialized, those of any Node of
+	// the cluster, since it is not known which are to be members.
+	refused change.RefusedMembers
+	staying sets.Set[netip.Addr]
 	// subnets are those of the Nodes, if the members need them.
 	subnets networks.NodeSubnets
 	// waiting are the Nodes that are not initialized yet, and foreign those of other clouds,
@@ -138,10 +150,9 @@ type observed struct {
 type desired struct {
 	balancer *octavia.Desired
 	floating *floatingip.Desired
-	// plansFloatingIP means that the plan has steps about the floating IP.
-	plansFloatingIP bool
-	group           *securitygroup.Desired
-	warnings        []service.Warning
+	// group is nil if security groups are not managed, or before there is a load balancer.
+	group    *securitygroup.Desired
+	warnings []service.Warning
 	// addOnly means that some Nodes are not known: nothing is removed. incomplete are the
 	// reasons for which the Service must be synced again.
 	addOnly    bool

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
@@ -50,7 +49,11 @@ func (r *run) observe(ctx context.Context, found *balancer) (*observed, error) {
 		}
 	}
 
-	return o, r.observeSubnets(ctx, o)
+	if err := r.observeNodes(ctx, o); err != nil {
+		return nil, err
+	}
+
+	return o, r.observePrefixes(ctx, o)
 }
 
 // observeParts reads the listeners, pools, members and health monitors.
@@ -129,9 +132,10 @@ func (r *run) placeFloatingIP(ctx context.Context, o *observed, wanted *floating
 // isOwner reports whether the load balancer is that of the Service, or new.
 func (o *observed) isOwner() bool { return o.info == nil || o.owner }
 
-// observeSubnets reads the subnets of Nodes, if nothing else defines those of the load
-// balancer and its members.
-func (r *run) observeSubnets(ctx context.Context, o *observed) error {
+// observeNodes reads the servers of Nodes and their subnets, as far as they are needed, and what is
+// known of their members.
+func (r *run) observeNodes(ctx context.Context, o *observed) error {
+	o.refused = r.refusals.Members(o.pools())
 	if o.info == nil && r.request.VIP.Detect {
 		var err error
 		if o.vipSubnet, err = r.networks.VIPSubnet(ctx, r.request.DetectFrom, r.serverOf); err != nil {
@@ -141,6 +145,7 @@ func (r *run) observeSubnets(ctx context.Context, o *observed) error {
 	if !r.request.MemberSubnet.Detect && !r.request.ManageSecurityGroups {
 		return nil
 	}
+	o.servers = map[string]string{}
 	var known []request.Target
 	for _, target := range r.request.Members {
 		switch id, err := r.serverOf(target.Node); {
@@ -150,35 +155,18 @@ func (r *run) observeSubnets(ctx context.Context, o *observed) error {
 			o.foreign = append(o.foreign, target.Node)
 			known = append(known, target)
 		default:
+			o.servers[target.Node] = id
 			known = append(known, target)
 		}
+	}
+	if len(o.waiting) > 0 {
+		o.staying = r.nodeAddresses(r.input)
 	}
 	if r.request.MemberSubnet.Detect {
 		o.subnets = r.networks.MemberSubnets(ctx, known, r.serverOf)
 	}
 
 	return nil
-}
-
-// waitLimit is how old a Node without a provider ID is that counts as one of another cloud:
-// new ones are initialized within a minute or so.
-const waitLimit = 10 * time.Minute
-
-// reasonUninitialized is a Node that has had no provider ID for long.
-const reasonUninitialized service.Reason = "NodeNotInitialized"
-
-// warnOfNodes warns of Nodes that count as those of another cloud although nothing shows it.
-func (r *run) warnOfNodes(o *observed) {
-	var names []string
-	for _, node := range r.nodes {
-		if node.Spec.ProviderID == "" && slices.Contains(o.foreign, node.Name) {
-			names = append(names, node.Name)
-		}
-	}
-	if len(names) > 0 {
-		r.warn(service.Warn(reasonUninitialized, "Nodes count as servers of another cloud, because they have had no provider ID for more than %s: %s",
-			waitLimit, plan.FewCommas(plan.Sorted(names))))
-	}
 }
 
 // serverOf returns the ID of the server of a Node, empty if it is a Node of another cloud. A
@@ -245,25 +233,26 @@ func (r *run) observeGroup(ctx context.Context, api securitygroup.API, wanted *s
 	return securitygroup.Observe(ctx, api, wanted, project)
 }
 
-// groupGiven returns what the security group depends on.
-func (r *run) groupGiven(ctx context.Context, o *observed, balancer *octavia.Desired) (securitygroup.Given, error) {
-	given := securitygroup.Given{
-		Servers: map[string]string{}, Subnets: o.subnets.ByNode, Current: octavia.KeptSubnets(o.parts, balancer), VIPSubnet: o.vipSubnet,
+// observePrefixes reads the CIDRs of all subnets that traffic to members can come from, for the
+// security group.
+func (r *run) observePrefixes(ctx context.Context, o *observed) error {
+	if o.info == nil || !r.request.ManageSecurityGroups {
+		return nil
 	}
-	if o.info != nil {
-		given.VIPSubnet = o.info.VIPSubnetID
+	ids := sets.New(r.request.MemberSubnet.ID, o.info.VIPSubnetID)
+	for _, id := range o.subnets.ByNode {
+		ids.Insert(id)
 	}
-	for _, target := range r.request.Members {
-		if id, err := r.serverOf(target.Node); err == nil && id != "" {
-			given.Servers[target.Node] = id
+	for _, pool := range o.parts.Pools {
+		for _, member := range pool.Members {
+			if member.Full != nil {
+				ids.Insert(member.Full.SubnetID)
+			}
 		}
 	}
-	ids := append([]string{r.request.MemberSubnet.ID, given.VIPSubnet}, given.Current...)
-	for _, id := range given.Subnets {
-		ids = append(ids, id)
-	}
+	ids.Delete("")
 	var err error
-	given.Prefixes, err = r.prefixes.of(ctx, r.Network, slices.DeleteFunc(plan.Sorted(ids), func(id string) bool { return id == "" }))
+	o.prefixes, err = r.prefixes.of(ctx, r.Network, sets.List(ids))
 
-	return given, err
+	return err
 }
