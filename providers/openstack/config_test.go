@@ -178,7 +178,7 @@ func TestSamples(t *testing.T) {
 					fmt.Fprintf(&text, "%s = %s  (%s)\n", s.Name, s.Value, s.Source)
 				}
 			}
-			golden(t, name+".golden", text.String())
+			compareGolden(t, name+".golden", text.String())
 		})
 	}
 }
@@ -195,7 +195,7 @@ func reveal(c client.Credentials) map[string]string {
 }
 
 // golden compares a text with a file of testdata, or rewrites the file.
-func golden(t *testing.T, name, got string) {
+func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "config", name)
 	if *update {
@@ -224,7 +224,7 @@ func TestDefaults(t *testing.T) {
 			fmt.Fprintf(&text, "%s = %s\n", s.Name, s.Value)
 		}
 	}
-	golden(t, "defaults.golden", text.String())
+	compareGolden(t, "defaults.golden", text.String())
 	if cfg.regional || cfg.methodSet {
 		t.Errorf("other settings: %+v", cfg)
 	}

@@ -140,19 +140,29 @@ func ReadMembers(ctx context.Context, api interface {
 		if m.Provisioning.IsDeleted() {
 			continue
 		}
-		addr, err := netip.ParseAddr(m.Address)
+		member, err := NewMember(m)
 		if err != nil {
-			return nil, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("read members of pool %s: address of %s: %w", pool, m.ID, err))
+			return nil, fmt.Errorf("read members of pool %s: %w", pool, err)
 		}
-		read := Member{ID: m.ID, Name: m.Name, Address: addr, Port: int32(m.Port), Full: m}
-		if m.MonitorPort != nil {
-			read.MonitorPort = int32(*m.MonitorPort)
-		}
-		members = append(members, read)
+		members = append(members, member)
 	}
 	SortMembers(members)
 
 	return members, nil
+}
+
+// NewMember returns a member of a list.
+func NewMember(m *client.Member) (Member, error) {
+	addr, err := netip.ParseAddr(m.Address)
+	if err != nil {
+		return Member{}, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("address of %s: %w", m.ID, err))
+	}
+	member := Member{ID: m.ID, Name: m.Name, Address: addr, Port: int32(m.Port), Full: m}
+	if m.MonitorPort != nil {
+		member.MonitorPort = int32(*m.MonitorPort)
+	}
+
+	return member, nil
 }
 
 // SortMembers sorts members by address and port.

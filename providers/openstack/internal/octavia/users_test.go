@@ -49,32 +49,6 @@ func (f *writeFixture) putHeaders(headers map[string]string) {
 	})
 }
 
-// openListener removes the allowed CIDRs of the first listener.
-func (f *writeFixture) openListener() {
-	l, _ := f.first()
-	f.write(func(ctx context.Context) error {
-		_, err := f.api.UpdateListener(ctx, l.ID, client.ListenerUpdate{AllowedCIDRs: client.Set[[]string](nil)})
-
-		return err
-	})
-}
-
-// dropMembers removes all members of the first listener.
-func (f *writeFixture) dropMembers() {
-	_, p := f.first()
-	f.write(func(ctx context.Context) error { return f.api.UpdateMembers(ctx, p.ID, nil) })
-}
-
-// userMonitor adds a health monitor to the pool of the first listener.
-func (f *writeFixture) userMonitor() {
-	_, p := f.first()
-	f.write(func(ctx context.Context) error {
-		_, err := f.api.CreateHealthMonitor(ctx, p.ID, client.MonitorCreate{Name: "mine", Type: "TCP", Delay: 9, Timeout: 8, MaxRetries: 2})
-
-		return err
-	})
-}
-
 // addListener adds a listener.
 func (f *writeFixture) addListener(name, protocol string, port int, tags ...string) {
 	f.write(func(ctx context.Context) error {

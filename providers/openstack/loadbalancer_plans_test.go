@@ -1,0 +1,110 @@
+package openstack
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
+	"github.com/multicloud-ccm/multicloud-ccm/test/golden"
+)
+
+// plansDir has the golden cases and their templates. Its README.md describes both.
+var plansDir = filepath.Join("testdata", "plans")
+
+// TestPlans (OS-LB-7, OS-LB-8, OS-LB-9, OS-LB-11, OS-LB-14) compares the plan of each case in testdata/plans with the wanted one: the warnings, the
+// gaps, the steps in their order and the error, if any. With -update it writes the plans.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	files, templates, err := golden.ReadDir(plansDir, "service", "observed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(file.Name, func(t *testing.T) {
+			t.Parallel()
+			file.Run(t, plansDir, *update, func(t *testing.T, c golden.Case) string {
+				t.Helper()
+				svc, f := new(v1.Service), new(planFixture)
+				if err := templates.Decode(svc, "service", file.Service, c.Parts["service"]); err != nil {
+					t.Fatal(err)
+				}
+				if err := templates.Decode(f, "observed", c.Parts["observed"]); err != nil {
+					t.Fatal(err)
+				}
+				f.complete(svc)
+
+				return f.plan(t, svc)
+			})
+		})
+	}
+}
+
+// plan returns the plan of a Service as text.
+func (f *planFixture) plan(t *testing.T, svc *v1.Service) string {
+	t.Helper()
+	var out strings.Builder
+	in, warnings, err := f.input(t, svc)
+	if err == nil {
+		err = f.plans(&out, in, warnings)
+	}
+	if err != nil {
+		fmt.Fprintf(&out, "error: %v\n", err)
+	}
+
+	return out.String()
+}
+
+// plans writes the plan.
+func (f *planFixture) plans(out *strings.Builder, in input, warnings []service.Warning) error {
+	o, err := f.observed(in)
+	if err != nil {
+		return err
+	}
+	if f.Delete {
+		out.WriteString(f.deletion(in, o).String())
+
+		return nil
+	}
+	d, err := in.build(o)
+	if err != nil {
+		return err
+	}
+	planned := &changes{steps: change.Plan{octavia.Create(d.balancer, d.balancer.Serial || in.state.empty)}}
+	if o.info != nil {
+		if err := in.checkShared(o, d); err != nil {
+			return err
+		}
+		if planned, err = in.diff(o, d); err != nil {
+			return err
+		}
+	}
+	for _, w := range slices.Concat(warnings, d.warnings, planned.warnings) {
+		fmt.Fprintf(out, "warning %s: %s\n", w.Reason, w.Message)
+	}
+	for _, gap := range d.gaps(planned, nil) {
+		fmt.Fprintf(out, "incomplete: %s\n", gap.Text)
+	}
+	steps := slices.Concat(planned.opens, planned.steps, planned.closes).String()
+	out.WriteString(strings.ReplaceAll(steps, "; ", "\n  "))
+
+	return nil
+}
+
+// deletion plans to delete the load balancer of a Service, or its parts of a shared one.
+func (f *planFixture) deletion(in input, o *observed) change.Plan {
+	steps := octavia.DiffDelete(o.parts, in.names, o.owner)
+	if o.owner && o.facts.IsDeletable(in.names, tagsOf(o.parts.Listeners)) {
+		steps = slices.Concat(octavia.Delete(o.parts, in.config.CascadeDelete), floatingip.DiffDelete(o.floating, in.existing))
+	}
+
+	return append(steps, securitygroup.DiffDelete(o.group)...)
+}
