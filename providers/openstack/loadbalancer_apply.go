@@ -96,7 +96,7 @@ func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.info, o.facts, o.former = info, factsOf(info, o.facts.Pinned, true), nil
+	o.info, o.facts, o.former = info, r.factsOf(info, o.facts.Pinned, true), nil
 
 	return r.observe(ctx, o.balancer)
 }

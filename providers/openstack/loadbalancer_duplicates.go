@@ -76,7 +76,7 @@ func (r *run) isDuplicate(ctx context.Context, info *client.LoadBalancerInfo) (b
 	if request.UIDOf(info.Tags) != r.names.UID || info.VIPPortID == "" || addr.IsValid() && hasVIP(info, addr) {
 		return false, nil
 	}
-	own, err := r.isOurs(ctx, r.input, &balancer{info: info, owner: true, facts: factsOf(info, project, false)})
+	own, err := r.isOurs(ctx, r.input, &balancer{info: info, owner: true, facts: r.factsOf(info, project, false)})
 	if err != nil || !own {
 		return false, err
 	}

@@ -200,7 +200,7 @@ func (l *loadBalancer) take(ctx context.Context, in input, info *client.LoadBala
 	if err != nil {
 		return nil, err
 	}
-	found := &balancer{info: info, facts: factsOf(info, project, true), free: free}
+	found := &balancer{info: info, facts: in.factsOf(info, project, true), free: free}
 	ownership, err := found.facts.Ownership(in.names)
 	if errors.Is(err, certainty.ErrForeignService) && in.deletes {
 		return &balancer{free: free}, nil
@@ -220,8 +220,10 @@ func (l *loadBalancer) take(ctx context.Context, in input, info *client.LoadBala
 }
 
 // factsOf returns what the verdicts about a load balancer depend on.
-func factsOf(info *client.LoadBalancerInfo, project string, annotated bool) certainty.LoadBalancer {
-	return certainty.LoadBalancer{Name: info.Name, Project: info.ProjectID, Tags: info.Tags, Pinned: project, Annotated: annotated}
+func (in input) factsOf(info *client.LoadBalancerInfo, project string, annotated bool) certainty.LoadBalancer {
+	return certainty.LoadBalancer{
+		Name: info.Name, Project: info.ProjectID, Tags: info.Tags, Pinned: project, Annotated: annotated, TakesOver: in.existing.TakeOver,
+	}
 }
 
 // findLost looks for a load balancer that is not the one of the annotation, which Octavia
@@ -300,7 +302,7 @@ func (l *loadBalancer) findByName(ctx context.Context, in input) (*balancer, err
 			return nil, err
 		}
 		if found != nil {
-			return l.lockNow(ctx, found)
+			return l.lockNow(ctx, in, found)
 		}
 	}
 
@@ -326,7 +328,7 @@ func (l *loadBalancer) list(ctx context.Context, q client.LoadBalancerQuery) ([]
 
 // lockNow locks a load balancer of a list, and reads it again: the Service may have waited for
 // the lock.
-func (l *loadBalancer) lockNow(ctx context.Context, found *balancer) (*balancer, error) {
+func (l *loadBalancer) lockNow(ctx context.Context, in input, found *balancer) (*balancer, error) {
 	free, err := l.lock(ctx, found.info.ID)
 	if err != nil {
 		return nil, err
@@ -340,7 +342,7 @@ func (l *loadBalancer) lockNow(ctx context.Context, found *balancer) (*balancer,
 
 		return nil, fmt.Errorf("load balancer %s: %w", found.info.ID, apierr.Mark(apierr.ErrConflict, err))
 	}
-	found.info, found.facts, found.free = info, factsOf(info, found.facts.Pinned, false), free
+	found.info, found.facts, found.free = info, in.factsOf(info, found.facts.Pinned, false), free
 
 	return found, nil
 }
@@ -352,7 +354,7 @@ func (l *loadBalancer) choose(ctx context.Context, in input, project string, row
 	var own []*client.LoadBalancerInfo
 	var refused error
 	for _, row := range rows {
-		ownership, err := factsOf(row, project, false).Ownership(in.names)
+		ownership, err := in.factsOf(row, project, false).Ownership(in.names)
 		if ownership == certainty.Unproven {
 			ownership, err = l.adopt(ctx, in, row)
 		}
@@ -386,7 +388,7 @@ func (l *loadBalancer) choose(ctx context.Context, in input, project string, row
 	slices.SortStableFunc(own, func(a, b *client.LoadBalancerInfo) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	found := &balancer{info: own[0], owner: true, facts: factsOf(own[0], project, false), duplicates: own[1:]}
+	found := &balancer{info: own[0], owner: true, facts: in.factsOf(own[0], project, false), duplicates: own[1:]}
 
 	return found, nil
 }
@@ -400,8 +402,8 @@ func (in input) notOwned(info *client.LoadBalancerInfo, err error) error {
 	text := fmt.Sprintf(begin+"To take it over, set the annotation %s to its ID; to get a new one, change the name of the cluster or of the Service",
 		info.ID, info.Name, in.names.Cluster, request.AnnotationLoadBalancerID)
 	if uid := request.UIDOf(info.Tags); uid != "" {
-		text = fmt.Sprintf(begin+"To take it over, remove its tag with the UID %s and set the annotation %s to its ID; to get a new one, "+
-			"change the name of the cluster or of the Service", info.ID, info.Name, in.names.Cluster, uid, request.AnnotationLoadBalancerID)
+		text = fmt.Sprintf(begin+"If the Service with the UID %s is gone, set the annotations %s to its ID and %s to true to take it over; to get a new one, "+
+			"change the name of the cluster or of the Service", info.ID, info.Name, in.names.Cluster, uid, request.AnnotationLoadBalancerID, request.AnnotationTakeOver)
 	}
 
 	return &notedError{warning: service.Warning{Reason: reasonNotOwned, Message: text}, cause: err}

@@ -51,7 +51,7 @@ func (r *run) syncFromLists(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	o := &observed{balancer: &balancer{info: parts.LoadBalancer, facts: factsOf(parts.LoadBalancer, project, true)}, parts: parts}
+	o := &observed{balancer: &balancer{info: parts.LoadBalancer, facts: r.factsOf(parts.LoadBalancer, project, true)}, parts: parts}
 	ownership, err := o.facts.Ownership(r.names)
 	if err != nil || parts.LoadBalancer.Provisioning != client.ProvisioningActive {
 		return false, nil //nolint:nilerr // the fresh read has the same result, and explains it

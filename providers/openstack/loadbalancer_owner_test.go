@@ -4,7 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
@@ -229,6 +231,46 @@ func TestLoadBalancerDeletionWithoutVersion(t *testing.T) {
 		if err := b.remove(svc); err != nil {
 			t.Errorf("remove %s: %v", svc.Name, err)
 		}
+	}
+	b.nothingLeft()
+}
+
+// TestLoadBalancerTakeOver (OS-LB-2): the Service of a restored cluster has another UID. It gets its load
+// balancer back with the annotation, in one write and with the same address.
+func TestLoadBalancerTakeOver(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	former := b.ensure(b.create(web()))
+	address := b.address(former)
+	if err := b.kube.CoreV1().Services(former.Namespace).Delete(t.Context(), former.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	restored := former.DeepCopy()
+	restored.UID, restored.ResourceVersion, restored.Status = "22222222-2222-4222-8222-222222222222", "", v1.ServiceStatus{}
+	b.start("")
+	restored = b.create(restored)
+	if n := b.written(func() {
+		if err := b.sync(restored); !errors.Is(err, certainty.ErrForeignService) {
+			t.Errorf("it may be in use by the former Service: %v", err)
+		}
+	}); len(n) > 0 {
+		t.Errorf("writes %v", n)
+	}
+
+	b.change(restored, func(svc *v1.Service) { svc.Annotations[string(request.AnnotationTakeOver)] = "true" })
+	want := map[string]int{"octavia.UpdateLoadBalancer": 1}
+	if diff := cmp.Diff(want, b.written(func() { restored = b.ensure(restored) })); diff != "" {
+		t.Errorf("writes -want +got:\n%s", diff)
+	}
+	if got := b.address(restored); got != address {
+		t.Errorf("the address is %s instead of %s", got, address)
+	}
+	b.serves(address, 80, b.nodes...)
+	if n := b.written(func() { b.ensure(restored) }); len(n) > 0 {
+		t.Errorf("it is the load balancer of the Service: %v", n)
+	}
+	if err := b.remove(restored); err != nil {
+		t.Error(err)
 	}
 	b.nothingLeft()
 }

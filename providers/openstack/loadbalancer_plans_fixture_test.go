@@ -209,7 +209,7 @@ func (f *planFixture) observed(in input) (*observed, error) {
 	if f.LoadBalancer == nil {
 		return o, nil
 	}
-	o.facts = factsOf(f.LoadBalancer, f.Project, in.existing.LoadBalancerID != "")
+	o.facts = in.factsOf(f.LoadBalancer, f.Project, in.existing.LoadBalancerID != "")
 	ownership, err := o.facts.Ownership(in.names)
 	if err != nil {
 		return nil, in.notOwned(f.LoadBalancer, err)

@@ -61,8 +61,9 @@ type LoadBalancer struct {
 	Tags          []string
 	// Pinned is the project that all logins lead to, empty before the first one.
 	Pinned string
-	// Annotated means that an annotation of the Service has the ID of the load balancer.
-	Annotated bool
+	// Annotated means that an annotation of the Service has the ID of the load balancer, TakesOver
+	// that another one says that the former Service is gone.
+	Annotated, TakesOver bool
 }
 
 // isOf reports whether a tag of the load balancer names this Service.
@@ -71,9 +72,9 @@ func (l LoadBalancer) isOf(names request.Names) bool {
 }
 
 // isOfOther reports whether a tag names another Service as the one that the load balancer
-// was made for.
+// was made for, which this one does not take over.
 func (l LoadBalancer) isOfOther(names request.Names) bool {
-	return !l.isOf(names) && request.UIDOf(l.Tags) != ""
+	return !l.isOf(names) && request.UIDOf(l.Tags) != "" && !(l.Annotated && l.TakesOver)
 }
 
 // isNamed reports whether the load balancer has a name of the Service.
@@ -86,7 +87,8 @@ func (l LoadBalancer) isNamed(names request.Names) bool {
 //
 //	another project, or no login yet               foreign
 //	a tag names this Service by its UID            owner
-//	its name, a tag names another UID              foreign
+//	its name, a tag names another UID, and this
+//	one does not take over                         foreign
 //	its legacy name, which has the UID             owner
 //	its name, annotated                            owner
 //	its name                                       unproven

@@ -17,7 +17,8 @@ import (
 
 // Claim plans to put the tag of the Service on a load balancer, before anything is created
 // in it. The plan is empty if the tag is there, if the API has no tags, or if the Service can have
-// none of its ports in the load balancer of another one.
+// none of its ports in the load balancer of another one. A Service that takes a load balancer over
+// replaces the UID of the former one.
 //
 // The most is how many Services may use a load balancer, its owner included. It counts for
 // Services that do not own it, and is checked with tags that are read right before.
@@ -25,16 +26,20 @@ import (
 // The tag with the UID is added along with the other one, to a load balancer of the Service
 // only: every change makes a load balancer pending.
 func Claim(o *Observed, d *Desired, most int) change.Plan {
-	tag := d.Names.LoadBalancer()
-	if !d.Features.Has(features.Tags) || slices.Contains(o.LoadBalancer.Tags, tag) || !d.Owner && !hasRoom(o, d) {
+	tag, uid := d.Names.LoadBalancer(), request.UIDOf(o.LoadBalancer.Tags)
+	takesOver := d.Owner && uid != "" && uid != d.Names.UID
+	if !d.Features.Has(features.Tags) || slices.Contains(o.LoadBalancer.Tags, tag) && !takesOver || !d.Owner && !hasRoom(o, d) {
 		return nil
 	}
 	wanted := []string{tag}
-	if d.Owner && request.UIDOf(o.LoadBalancer.Tags) == "" {
+	if d.Owner && uid == "" || takesOver {
 		wanted = d.Names.Tags()
 	}
 	text := fmt.Sprintf("add tags to load balancer %s: %s", o.LoadBalancer.ID, plan.Commas(wanted))
-	if !d.Owner {
+	switch {
+	case takesOver:
+		text += fmt.Sprintf("; instead of the UID %s", uid)
+	case !d.Owner:
 		text += fmt.Sprintf(", unless %d services use it", most)
 	}
 
@@ -44,6 +49,10 @@ func Claim(o *Observed, d *Desired, most int) change.Plan {
 			if !d.Owner && !slices.Contains(users, tag) && len(users)+1 > most {
 				return nil, apierr.Mark(apierr.ErrConflict, fmt.Errorf("load balancer %s is used by %s already, and max-shared-lb is %d",
 					o.LoadBalancer.ID, plan.Commas(users), most))
+			}
+
+			if takesOver {
+				tags = lists.Without(tags, []string{request.Names{UID: uid}.UIDTag()})
 			}
 
 			return append(lists.Distinct(tags), lists.Without(wanted, tags)...), nil

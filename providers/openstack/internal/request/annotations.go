@@ -138,6 +138,15 @@ const (
 	// Applies to: all load balancers
 	AnnotationLoadBalancerAddress annotation.Name = annotationPrefix + "load-balancer-address"
 
+	// AnnotationTakeOver lets the Service have the load balancer of load-balancer-id although that was
+	// made for a Service of the same name with another UID, which is gone: a cluster was restored from a
+	// backup or made again. That the load balancer is of this Service now is written into its tags.
+	//
+	// Type: true or false
+	// Default: false
+	// Applies to: all load balancers
+	AnnotationTakeOver annotation.Name = "multicloud-ccm.io/take-over"
+
 	// AnnotationLoadBalancers is set by the controller, to the UID of the Service, the
 	// IDs of the load balancers that have parts of it, and the internal address that it keeps
 	// although it is external, if there is one. If it is removed, a load balancer that the

@@ -24,6 +24,8 @@ type Existing struct {
 	Recorded []string
 	// Kept is the VIP that the Service keeps as its address, see [KeptOf].
 	Kept netip.Addr
+	// TakeOver means that the load balancer of the annotation may be that of a former Service.
+	TakeOver bool
 	// KeepFloatingIP detaches the floating IP instead of deleting it.
 	KeepFloatingIP bool
 }
@@ -49,8 +51,12 @@ func ForDelete(svc *v1.Service, cluster string) Existing {
 	if id := AnnotationLoadBalancerID.Value(svc); uuid.IsID(id) {
 		existing.LoadBalancerID = id
 	}
-	if keep := annotation.NewReader(svc).TrueFalse(AnnotationKeepFloatingIP); keep != nil {
+	reader := annotation.NewReader(svc)
+	if keep := reader.TrueFalse(AnnotationKeepFloatingIP); keep != nil {
 		existing.KeepFloatingIP = *keep
+	}
+	if takeOver := reader.TrueFalse(AnnotationTakeOver); takeOver != nil {
+		existing.TakeOver = *takeOver
 	}
 
 	return existing

@@ -56,6 +56,7 @@ func (p *parser) warnIgnored() {
 			p.warn(UnknownAnnotation, "Annotation %s is ignored: there is none of this name", key)
 		}
 	}
+	p.boolean(AnnotationTakeOver, false) // ForDelete has its value, also for a Service with mistakes
 	if p.settings.InternalOnly && AnnotationInternal.Value(p.svc) == "false" {
 		p.ignore(AnnotationInternal, "internal-lb of the cloud-config makes all load balancers internal")
 	}
