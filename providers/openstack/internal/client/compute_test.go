@@ -334,7 +334,7 @@ func TestGetServer(t *testing.T) {
 	ctx := bounded(t)
 	server, err := c.Compute().GetServer(ctx, serverID)
 	must(t, err)
-	if server.ID != serverID || server.Name != "node-1" || server.Status != client.StatusActive || server.Flavor.OriginalName == "" {
+	if server.ID != serverID || server.Name != "node-1" || server.Status != "ACTIVE" || server.Flavor.OriginalName == "" {
 		t.Errorf("server = %+v", server)
 	}
 	_, err = c.Compute().GetServer(ctx, objectID)

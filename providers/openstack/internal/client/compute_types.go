@@ -21,7 +21,6 @@ type Server struct {
 
 // The statuses of a server that decide something.
 const (
-	StatusActive  = "ACTIVE"
 	StatusBuild   = "BUILD"
 	StatusShutoff = "SHUTOFF"
 	// StatusUnknown means that the cell of the server is down.

@@ -51,7 +51,6 @@ var conflictTexts = []struct {
 	{regexp.MustCompile(`(?i)invalid state \S+ of (load ?balancer) resource ([0-9a-f-]{32,36})`), ReasonImmutable},
 	{regexp.MustCompile(`(?i)another (listener|member) on this (?:load ?balancer|pool) is already using`), ReasonDuplicate},
 	{regexp.MustCompile(`(?i)this pool already has a (health ?monitor)`), ReasonDuplicate},
-	{regexp.MustCompile(`(?i)this listener already has a default (pool)`), ReasonDuplicate},
 	{regexp.MustCompile(`(?i)(pool) ([0-9a-f-]{32,36}) is in use by l7 ?policy`), ReasonInUse},
 }
 

@@ -158,7 +158,6 @@ func TestConflictOf(t *testing.T) {
 		"Member":    {"a member that exists", "Another member on this pool is already using ip 10.0.0.4 on protocol_port 30080", client.Conflict{Kind: client.KindMember, Reason: client.ReasonDuplicate}, true},
 		"Listener":  {"a listener that exists", "Another Listener on this Load Balancer is already using protocol TCP and protocol_port 80", client.Conflict{Kind: client.KindListener, Reason: client.ReasonDuplicate}, true},
 		"Monitor":   {"a second health monitor", "This pool already has a health monitor", client.Conflict{Kind: client.KindHealthMonitor, Reason: client.ReasonDuplicate}, true},
-		"Default":   {"a second default pool", "This listener already has a default pool", client.Conflict{Kind: client.KindPool, Reason: client.ReasonDuplicate}, true},
 		"L7":        {"a pool of a policy", "Pool " + objectID + " is in use by L7 policy 5d0a", client.Conflict{Kind: client.KindPool, Reason: client.ReasonInUse, ID: objectID}, true},
 		"Something": {"something else", "Already an entity with that specified id.", client.Conflict{}, false},
 	}

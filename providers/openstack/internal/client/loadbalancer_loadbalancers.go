@@ -23,13 +23,12 @@ const (
 type LoadBalancerQuery struct {
 	// Name is the exact name. It is empty for all.
 	Name string
-	// Tags are those that a load balancer must have, AnyTag those of which it must have
-	// one. They need version 2.5.
-	Tags, AnyTag []string
+	// Tags are those that a load balancer must have. They need version 2.5.
+	Tags []string
 }
 
 func (q LoadBalancerQuery) filters() (url.Values, error) {
-	if err := checkFilter(append(slices.Clone(q.Tags), q.AnyTag...)...); err != nil {
+	if err := checkFilter(q.Tags...); err != nil {
 		return nil, fmt.Errorf("list loadbalancers: %w", err)
 	}
 	filters := url.Values{}
@@ -39,9 +38,6 @@ func (q LoadBalancerQuery) filters() (url.Values, error) {
 	if len(q.Tags) > 0 {
 		filters.Set("tags", strings.Join(q.Tags, ","))
 	}
-	if len(q.AnyTag) > 0 {
-		filters.Set("tags-any", strings.Join(q.AnyTag, ","))
-	}
 
 	return filters, nil
 }
@@ -49,10 +45,9 @@ func (q LoadBalancerQuery) filters() (url.Values, error) {
 // fits reports whether a load balancer is one of those. The service compares names without
 // regard to case.
 func (q LoadBalancerQuery) fits(lb *LoadBalancerInfo) bool {
-	has := func(tag string) bool { return slices.Contains(lb.Tags, tag) }
-	lacks := func(tag string) bool { return !has(tag) }
+	lacks := func(tag string) bool { return !slices.Contains(lb.Tags, tag) }
 
-	return (q.Name == "" || lb.Name == q.Name) && !slices.ContainsFunc(q.Tags, lacks) && (len(q.AnyTag) == 0 || slices.ContainsFunc(q.AnyTag, has))
+	return (q.Name == "" || lb.Name == q.Name) && !slices.ContainsFunc(q.Tags, lacks)
 }
 
 // ListLoadBalancers returns load balancers of the project, also those that are being

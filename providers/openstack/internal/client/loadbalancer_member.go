@@ -6,23 +6,14 @@ import (
 	"net/http"
 )
 
-// EachMember calls a function with each member of a pool, while the response is read: it
-// must be quick. If a page fails, the function was called with those before.
-func (s *LoadBalancerService) EachMember(ctx context.Context, pool string, fn func(*Member)) error {
-	if err := checkID(keyPool, pool); err != nil {
-		return err
-	}
-
-	return eachLBObject(ctx, s, lbQuery[Member]{path: "pools/" + pool + "/members", key: "members", limit: pageSize}, fn)
-}
-
 // ListMembers returns the members of a pool. If a page fails it returns those before, along
 // with the error.
 func (s *LoadBalancerService) ListMembers(ctx context.Context, pool string) ([]*Member, error) {
-	var all []*Member
-	err := s.EachMember(ctx, pool, func(m *Member) { all = append(all, m) })
+	if err := checkID(keyPool, pool); err != nil {
+		return nil, err
+	}
 
-	return all, err
+	return listLBObjects(ctx, s, lbQuery[Member]{path: "pools/" + pool + "/members", key: "members", limit: pageSize})
 }
 
 // UpdateMembers replaces all members of a pool. Those with the same address and port stay,

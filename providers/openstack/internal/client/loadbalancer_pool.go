@@ -36,35 +36,16 @@ func (s *LoadBalancerService) CreatePool(ctx context.Context, lb string, pool Po
 	if err := checkID(keyLoadBalancer, lb); err != nil {
 		return nil, err
 	}
+	if pool.Members != nil || pool.Monitor != nil {
+		return nil, fmt.Errorf("create pool: %w", errOnlyInside)
+	}
 	type request struct {
 		PoolCreate
 
 		LoadBalancerID string `json:"loadbalancer_id"`
 	}
 
-	return s.createPool(ctx, pool, request{pool, lb})
-}
-
-// CreateDefaultPool makes the default pool of a listener, which must have none.
-func (s *LoadBalancerService) CreateDefaultPool(ctx context.Context, listener string, pool PoolCreate) (*Pool, error) {
-	if err := checkID(keyListener, listener); err != nil {
-		return nil, err
-	}
-	type request struct {
-		PoolCreate
-
-		ListenerID string `json:"listener_id"`
-	}
-
-	return s.createPool(ctx, pool, request{pool, listener})
-}
-
-func (s *LoadBalancerService) createPool(ctx context.Context, pool PoolCreate, request any) (*Pool, error) {
-	if pool.Members != nil || pool.Monitor != nil {
-		return nil, fmt.Errorf("create pool: %w", errOnlyInside)
-	}
-
-	return createLBObject[Pool](ctx, s, keyPool, request, "pools")
+	return createLBObject[Pool](ctx, s, keyPool, request{pool, lb}, "pools")
 }
 
 // UpdatePool changes a pool. A pool in ERROR is repaired by it, if its load balancer is

@@ -146,11 +146,6 @@ func TestPagesOfLoadBalancers(t *testing.T) {
 
 			return namesOf(rows, lbName), err
 		}, []string{"lb"}, 1},
-		"AnyTag": {"those with one of the tags", "octavia.ListLoadBalancers", func() ([]string, error) {
-			rows, err := lbs.ListLoadBalancers(ctx, client.LoadBalancerQuery{AnyTag: []string{"b", "c"}})
-
-			return namesOf(rows, lbName), err
-		}, []string{"lb"}, 1},
 		"Name": {"the name exactly, though the service ignores case", "octavia.ListLoadBalancers", func() ([]string, error) {
 			rows, err := lbs.ListLoadBalancers(ctx, client.LoadBalancerQuery{Name: "lb"})
 
@@ -227,7 +222,7 @@ func TestForeignRowsOfLoadBalancers(t *testing.T) {
 		return true
 	})
 	lbs, ctx := f.client.LoadBalancer(), bounded(t)
-	for what, q := range map[string]client.LoadBalancerQuery{"name": {Name: "lb"}, "tags": {Tags: []string{"lb"}}, "any": {AnyTag: []string{"x", "lb"}}} {
+	for what, q := range map[string]client.LoadBalancerQuery{"name": {Name: "lb"}, "tags": {Tags: []string{"lb"}}} {
 		found, err := lbs.ListLoadBalancers(ctx, q)
 		if ids := namesOf(found, func(lb *client.LoadBalancerInfo) string { return lb.ID }); err != nil || !slices.Equal(ids, []string{"3", "5"}) {
 			t.Errorf("by %s: %v, %v", what, ids, err)
@@ -245,7 +240,7 @@ func TestForeignRowsOfLoadBalancers(t *testing.T) {
 	if ids := namesOf(members, func(m *client.Member) string { return m.ID }); err != nil || !slices.Equal(ids, []string{"2", "3", "5"}) {
 		t.Errorf("members %v, %v", ids, err)
 	}
-	for _, bad := range []client.LoadBalancerQuery{{Tags: []string{"a,b"}}, {AnyTag: []string{""}}} {
+	for _, bad := range []client.LoadBalancerQuery{{Tags: []string{"a,b"}}, {Tags: []string{""}}} {
 		_, err := lbs.ListLoadBalancers(ctx, bad)
 		must(t, is(err, apierr.ErrInvalid))
 	}
@@ -337,11 +332,11 @@ func TestPartsOneByOne(t *testing.T) {
 	if !lb.Provisioning.IsPending() || lb.ProjectID == "" || lb.VIPPortID == "" {
 		t.Errorf("load balancer = %+v", lb)
 	}
-	l, err := lbs.CreateListener(ctx, lb.ID, client.ListenerCreate{Name: "l", Protocol: "TCP", Port: 80})
+	p, err := lbs.CreatePool(ctx, lb.ID, client.PoolCreate{Name: "p", Protocol: "TCP", Algorithm: "ROUND_ROBIN"})
 	must(t, err)
-	p, err := lbs.CreateDefaultPool(ctx, l.ID, client.PoolCreate{Name: "p", Protocol: "TCP", Algorithm: "ROUND_ROBIN"})
+	f.sent(t, "a pool", "octavia.CreatePool", "", `{"pool": {"loadbalancer_id": "`+lb.ID+`", "name": "p", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}}`)
+	l, err := lbs.CreateListener(ctx, lb.ID, client.ListenerCreate{Name: "l", Protocol: "TCP", Port: 80, DefaultPoolID: p.ID})
 	must(t, err)
-	f.sent(t, "a pool of a listener", "octavia.CreatePool", "", `{"pool": {"listener_id": "`+l.ID+`", "name": "p", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}}`)
 	hm, err := lbs.CreateHealthMonitor(ctx, p.ID, client.MonitorCreate{Name: "m", Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1})
 	must(t, err)
 	f.sent(t, "a monitor", "octavia.CreateHealthMonitor", "", `{"healthmonitor": {"pool_id": "`+p.ID+`", "name": "m", "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1}}`)
@@ -426,11 +421,6 @@ func TestRefusalsOfOctavia(t *testing.T) {
 			return without(f.client.LoadBalancer().CreateHealthMonitor(ctx, f.pool, client.MonitorCreate{Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1}))
 		}, apierr.ErrConflict, func(*lbFixture) client.Conflict {
 			return client.Conflict{Kind: client.KindHealthMonitor, Reason: client.ReasonDuplicate}
-		}},
-		"DefaultPool": {"a second default pool", "octavia.CreatePool", openstack.Options{}, nil, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.LoadBalancer().CreateDefaultPool(ctx, f.listener, client.PoolCreate{Protocol: "TCP", Algorithm: "ROUND_ROBIN"}))
-		}, apierr.ErrConflict, func(*lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindPool, Reason: client.ReasonDuplicate}
 		}},
 		"Children": {"a deletion without cascade", "octavia.DeleteLoadBalancer", openstack.Options{}, nil, func(ctx context.Context, f *lbFixture) error {
 			return f.client.LoadBalancer().DeleteLoadBalancer(ctx, f.lb, false)

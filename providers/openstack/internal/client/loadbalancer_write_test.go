@@ -323,7 +323,7 @@ func TestWritesWithoutID(t *testing.T) {
 			"UpdateLoadBalancer": without(lbs.UpdateLoadBalancer(ctx, bad, client.LoadBalancerUpdate{})), "DeleteLoadBalancer": lbs.DeleteLoadBalancer(ctx, bad, true),
 			"CreateListener": without(lbs.CreateListener(ctx, bad, client.ListenerCreate{})), "UpdateListener": without(lbs.UpdateListener(ctx, bad, client.ListenerUpdate{})),
 			"DeleteListener": lbs.DeleteListener(ctx, bad), "CreatePool": without(lbs.CreatePool(ctx, bad, client.PoolCreate{})),
-			"CreateDefaultPool": without(lbs.CreateDefaultPool(ctx, bad, client.PoolCreate{})), "UpdatePool": without(lbs.UpdatePool(ctx, bad, client.PoolUpdate{})),
+			"UpdatePool": without(lbs.UpdatePool(ctx, bad, client.PoolUpdate{})),
 			"DeletePool": lbs.DeletePool(ctx, bad), "UpdateMembers": lbs.UpdateMembers(ctx, bad, nil), "AddMembers": lbs.AddMembers(ctx, bad, nil),
 			"CreateMember": without(lbs.CreateMember(ctx, bad, client.MemberSpec{})), "DeleteMemberPool": lbs.DeleteMember(ctx, bad, f.member),
 			"DeleteMember": lbs.DeleteMember(ctx, f.pool, bad), "CreateHealthMonitor": without(lbs.CreateHealthMonitor(ctx, bad, client.MonitorCreate{})),
@@ -379,7 +379,7 @@ func TestPartsOfSingleObjects(t *testing.T) {
 	lbs, ctx := f.client.LoadBalancer(), bounded(t)
 	must(t, is(without(lbs.CreateListener(ctx, f.lb, client.ListenerCreate{DefaultPool: &client.PoolCreate{}})), apierr.ErrInvalid))
 	must(t, is(without(lbs.CreatePool(ctx, f.lb, client.PoolCreate{Members: []client.MemberSpec{{}}})), apierr.ErrInvalid))
-	must(t, is(without(lbs.CreateDefaultPool(ctx, f.listener, client.PoolCreate{Monitor: &client.MonitorCreate{}})), apierr.ErrInvalid))
+	must(t, is(without(lbs.CreatePool(ctx, f.lb, client.PoolCreate{Monitor: &client.MonitorCreate{}})), apierr.ErrInvalid))
 	f.count(t, "octavia.CreateListener", 0)
 	f.count(t, "octavia.CreatePool", 0)
 }

@@ -27,7 +27,6 @@ const (
 	ExtensionExtraRoute       = "extraroute"
 	ExtensionExtraRouteAtomic = "extraroute-atomic"
 	ExtensionAddressPairs     = "allowed-address-pairs"
-	ExtensionTrunkDetails     = "trunk-details"
 	ExtensionPortSecurity     = "port-security"
 	ExtensionGroupFilter      = "port-security-groups-filtering"
 	ExtensionRevisions        = "standard-attr-revisions"
@@ -203,16 +202,6 @@ func (s *NetworkService) NetworksByID(ctx context.Context, ids []string) ([]*Net
 	}
 
 	return all, nil
-}
-
-// ListNetworks returns the networks of the project.
-func (s *NetworkService) ListNetworks(ctx context.Context) ([]*NetworkInfo, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return s.networks(ctx, url.Values{"project_id": {project}}, func(n *NetworkInfo) bool { return n.ProjectID == project })
 }
 
 // ExternalNetworks returns the networks that floating IPs come from, of all projects. The

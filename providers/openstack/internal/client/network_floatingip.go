@@ -86,16 +86,6 @@ func (s *NetworkService) FloatingIPsByAddress(ctx context.Context, address strin
 	return s.floatingIPs(ctx, url.Values{"floating_ip_address": {address}}, func(f *FloatingIP) bool { return sameAddress(f.Address, address) })
 }
 
-// FloatingIPsByDescription returns the floating IPs of the project with exactly this
-// description.
-func (s *NetworkService) FloatingIPsByDescription(ctx context.Context, description string) ([]*FloatingIP, error) {
-	if description == "" {
-		return nil, apierr.Mark(apierr.ErrInvalid, errors.New("list floatingips: the description is empty"))
-	}
-
-	return s.floatingIPs(ctx, url.Values{"description": {description}}, func(f *FloatingIP) bool { return f.Description == description })
-}
-
 // CreateFloatingIP makes a floating IP and associates it, or does neither. Errors are:
 //   - ErrQuota if the project has no more of them,
 //   - ErrConflict if the network has no free address, the address is in use, or the port

@@ -216,8 +216,6 @@ func TestOtherLists(t *testing.T) {
 	check("ports by address, in another form", portIDs(found), err, "b")
 	nets, err := c.NetworksByID(ctx, []string{"n2"})
 	check("a network of another project by its ID", networkIDs(nets), err, "n2")
-	nets, err = c.ListNetworks(ctx)
-	check("networks of the project", networkIDs(nets), err, "n1")
 	nets, err = c.ExternalNetworks(ctx)
 	check("external networks", networkIDs(nets), err, "n2")
 }
