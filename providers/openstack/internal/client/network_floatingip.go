@@ -2,13 +2,8 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // FloatingIP is a floating IP:
@@ -43,47 +38,23 @@ type FloatingIPCreate struct {
 	Description  string `json:"description,omitempty"`
 }
 
-// floatingIPs lists floating IPs of the project.
-func (s *NetworkService) floatingIPs(ctx context.Context, query url.Values, wanted func(*FloatingIP) bool) ([]*FloatingIP, error) {
-	list := ownList[FloatingIP]{path: "floatingips", key: "floatingips", of: func(f *FloatingIP) (string, string) { return f.ID, f.ProjectID }}
-
-	return list.all(ctx, s, query, wanted)
-}
-
 // ListFloatingIPs returns all floating IPs of the project.
 func (s *NetworkService) ListFloatingIPs(ctx context.Context) ([]*FloatingIP, error) {
-	return s.floatingIPs(ctx, url.Values{}, func(*FloatingIP) bool { return true })
+	return floatingIPs.list(ctx, s, networkQuery[FloatingIP]{})
 }
 
 // FloatingIPsByPort returns the floating IPs of the project that are associated with ports.
-// It makes one call for each 50 ports. An ID that is empty is an error: the service would
-// take it for no filter.
+// It makes one call for each 50 ports.
 func (s *NetworkService) FloatingIPsByPort(ctx context.Context, ports []string) ([]*FloatingIP, error) {
-	for _, id := range ports {
-		if err := checkID("port", id); err != nil {
-			return nil, fmt.Errorf("list floatingips: %w", err)
-		}
-	}
-	var all []*FloatingIP
-	for chunk := range slices.Chunk(ports, maxIDs) {
-		found, err := s.floatingIPs(ctx, url.Values{"port_id": chunk}, func(f *FloatingIP) bool { return slices.Contains(chunk, f.PortID) })
-		all = append(all, found...)
-		if err != nil {
-			return all, err
-		}
-	}
-
-	return all, nil
+	return floatingIPs.by(ctx, s, networkQuery[FloatingIP]{}, "port_id", ports, func(f *FloatingIP, id string) bool { return f.PortID == id })
 }
 
 // FloatingIPsByAddress returns the floating IPs of the project with an address, of which
 // there is one for each external network.
 func (s *NetworkService) FloatingIPsByAddress(ctx context.Context, address string) ([]*FloatingIP, error) {
-	if address == "" {
-		return nil, apierr.Mark(apierr.ErrInvalid, errors.New("list floatingips: the address is empty"))
-	}
+	has := func(f *FloatingIP, address string) bool { return sameAddress(f.Address, address) }
 
-	return s.floatingIPs(ctx, url.Values{"floating_ip_address": {address}}, func(f *FloatingIP) bool { return sameAddress(f.Address, address) })
+	return floatingIPs.by(ctx, s, networkQuery[FloatingIP]{}, "floating_ip_address", []string{address}, has)
 }
 
 // CreateFloatingIP makes a floating IP and associates it, or does neither. Errors are:
@@ -102,12 +73,8 @@ func (s *NetworkService) CreateFloatingIP(ctx context.Context, f FloatingIPCreat
 			return nil, fmt.Errorf("create floatingip: %w", err)
 		}
 	}
-	made, err := s.writeFloatingIP(ctx, write{method: http.MethodPost, path: []string{"floatingips"}, request: f}, "")
-	if err != nil {
-		return nil, fmt.Errorf("create floatingip: %w", err)
-	}
 
-	return made, nil
+	return floatingIPs.create(ctx, s, f)
 }
 
 // AssociateFloatingIP associates a floating IP with an address of a port. The address may
@@ -117,53 +84,33 @@ func (s *NetworkService) AssociateFloatingIP(ctx context.Context, f *FloatingIP,
 	if err := checkID("port", port); err != nil {
 		return nil, fmt.Errorf("associate floatingip: %w", err)
 	}
-	type request struct {
-		PortID       string `json:"port_id"`
-		FixedAddress string `json:"fixed_ip_address,omitempty"`
+	request := map[string]string{"port_id": port}
+	if address != "" {
+		request["fixed_ip_address"] = address
 	}
 
-	return s.setPort(ctx, "associate", f, port, request{port, address})
+	return s.setPort(ctx, f.ID, port, request, f.Revision)
 }
 
 // DisassociateFloatingIP ends the association of a floating IP, which stays.
 func (s *NetworkService) DisassociateFloatingIP(ctx context.Context, id string) (*FloatingIP, error) {
-	type request struct {
-		PortID *string `json:"port_id"` // null: the service takes no port at all for no change
-	}
-
-	return s.setPort(ctx, "disassociate", &FloatingIP{ID: id}, "", request{})
+	return s.setPort(ctx, id, "", map[string]any{"port_id": nil}, nil) // the service takes no port at all for no change
 }
 
 // setPort changes the port of a floating IP, which the response must have.
-func (s *NetworkService) setPort(ctx context.Context, verb string, f *FloatingIP, port string, request any) (*FloatingIP, error) {
-	id := f.ID
-	if err := checkID("floating IP", id); err != nil {
-		return nil, fmt.Errorf("%s floatingip: %w", verb, err)
-	}
-	changed, err := s.writeFloatingIP(ctx, write{method: http.MethodPut, path: []string{"floatingips", id}, request: request, headers: ifMatch(f.Revision)}, id)
+func (s *NetworkService) setPort(ctx context.Context, id, port string, request any, revision *int) (*FloatingIP, error) {
+	changed, err := floatingIPs.update(ctx, s, id, request, revision)
 	if err == nil && changed.PortID != port {
-		err = badResponse(s.name, http.MethodPut, fmt.Errorf("floatingip %s has port %q, not %q", id, changed.PortID, port))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s floatingip: %w", verb, err)
+		return nil, badResponse(s.name, http.MethodPut, fmt.Errorf("floatingip %s has port %q, not %q", id, changed.PortID, port))
 	}
 
-	return changed, nil
-}
-
-func (s *NetworkService) writeFloatingIP(ctx context.Context, w write, id string) (*FloatingIP, error) {
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return sendObject(ctx, s.service, client, w, "floatingip", id, func(f *FloatingIP) string { return f.ID })
+	return changed, err
 }
 
 // DeleteFloatingIP deletes a floating IP, whatever it is associated with. One that does not
 // exist is no error.
 func (s *NetworkService) DeleteFloatingIP(ctx context.Context, id string) error {
-	return s.deleteObject(ctx, "floatingip", "floatingips", id)
+	return floatingIPs.delete(ctx, s, id)
 }
 
 // deleteObject deletes an object of Neutron.
