@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -236,41 +235,6 @@ func (s *NetworkService) networks(ctx context.Context, query url.Values, wanted 
 	return listing[NetworkInfo]{
 		service: s.service, client: client, path: "networks", key: "networks", query: query, limit: pageSize,
 		marker: func(n *NetworkInfo) string { return n.ID }, wanted: wanted,
-	}.all(ctx)
-}
-
-// ownList is a list of objects of the project, with all fields of their type.
-type ownList[T any] struct {
-	// path is that of the collection, key its name in the response.
-	path, key string
-	// of returns the ID and the project of an object.
-	of func(*T) (id, project string)
-}
-
-func (l ownList[T]) all(ctx context.Context, s *NetworkService, query url.Values, wanted func(*T) bool) ([]*T, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	query["project_id"] = []string{project}
-	query["fields"] = fieldsOf(reflect.TypeFor[T]())
-
-	return listing[T]{
-		service: s.service, client: client, path: l.path, key: l.key, query: query, limit: pageSize,
-		marker: func(row *T) string {
-			id, _ := l.of(row)
-
-			return id
-		},
-		wanted: func(row *T) bool {
-			id, owner := l.of(row)
-
-			return id != "" && owner == project && wanted(row)
-		},
 	}.all(ctx)
 }
 

@@ -112,19 +112,3 @@ func (s *NetworkService) setPort(ctx context.Context, id, port string, request a
 func (s *NetworkService) DeleteFloatingIP(ctx context.Context, id string) error {
 	return floatingIPs.delete(ctx, s, id)
 }
-
-// deleteObject deletes an object of Neutron.
-func (s *NetworkService) deleteObject(ctx context.Context, what, collection, id string) error {
-	if err := checkID(what, id); err != nil {
-		return fmt.Errorf("delete %s: %w", what, err)
-	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.remove(ctx, client, "", collection, id); err != nil {
-		return fmt.Errorf("delete %s: %w", what, err)
-	}
-
-	return nil
-}

@@ -24,7 +24,9 @@ type collection[T any] struct {
 
 // The collections in use.
 var (
-	floatingIPs = collection[FloatingIP]{"floatingip", func(f *FloatingIP) (string, string) { return f.ID, f.ProjectID }}
+	floatingIPs        = collection[FloatingIP]{"floatingip", func(f *FloatingIP) (string, string) { return f.ID, f.ProjectID }}
+	securityGroups     = collection[SecurityGroup]{"security_group", func(g *SecurityGroup) (string, string) { return g.ID, g.ProjectID }}
+	securityGroupRules = collection[SecurityGroupRule]{"security_group_rule", func(r *SecurityGroupRule) (string, string) { return r.ID, r.ProjectID }}
 )
 
 // path is that of the collection below the base of the client.

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 // SecurityGroup is a security group without its rules:
@@ -49,45 +46,26 @@ type SecurityGroupRule struct {
 
 // ListSecurityGroups returns all security groups of the project.
 func (s *NetworkService) ListSecurityGroups(ctx context.Context) ([]*SecurityGroup, error) {
-	return s.securityGroups(ctx, url.Values{}, func(*SecurityGroup) bool { return true })
+	return securityGroups.list(ctx, s, networkQuery[SecurityGroup]{})
 }
 
 // SecurityGroupsByName returns the security groups of the project with exactly this name,
 // which need not be unique.
 func (s *NetworkService) SecurityGroupsByName(ctx context.Context, name string) ([]*SecurityGroup, error) {
-	if name == "" {
-		return nil, apierr.Mark(apierr.ErrInvalid, errors.New("list security_groups: the name is empty"))
-	}
+	has := func(g *SecurityGroup, name string) bool { return g.Name == name }
 
-	return s.securityGroups(ctx, url.Values{"name": {name}}, func(g *SecurityGroup) bool { return g.Name == name })
-}
-
-func (s *NetworkService) securityGroups(ctx context.Context, query url.Values, wanted func(*SecurityGroup) bool) ([]*SecurityGroup, error) {
-	list := ownList[SecurityGroup]{path: "security-groups", key: "security_groups", of: func(g *SecurityGroup) (string, string) { return g.ID, g.ProjectID }}
-
-	return list.all(ctx, s, query, wanted)
+	return securityGroups.by(ctx, s, networkQuery[SecurityGroup]{}, "name", []string{name}, has)
 }
 
 // CreateSecurityGroup makes a security group, which has rules of its own from the start.
 func (s *NetworkService) CreateSecurityGroup(ctx context.Context, name, description string) (*SecurityGroup, error) {
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	request := map[string]string{"name": name, "description": description}
-	w := write{method: http.MethodPost, path: []string{"security-groups"}, request: request}
-	made, err := sendObject(ctx, s.service, client, w, "security_group", "", func(g *SecurityGroup) string { return g.ID })
-	if err != nil {
-		return nil, fmt.Errorf("create security_group: %w", err)
-	}
-
-	return made, nil
+	return securityGroups.create(ctx, s, map[string]string{"name": name, "description": description})
 }
 
 // DeleteSecurityGroup deletes a security group with its rules. One that does not exist is no
 // error; one that a port has is an ErrConflict.
 func (s *NetworkService) DeleteSecurityGroup(ctx context.Context, id string) error {
-	return s.deleteObject(ctx, "security_group", "security-groups", id)
+	return securityGroups.delete(ctx, s, id)
 }
 
 // SecurityGroupRules returns the rules of a security group.
@@ -95,17 +73,9 @@ func (s *NetworkService) SecurityGroupRules(ctx context.Context, group string) (
 	if err := checkID("security group", group); err != nil {
 		return nil, err
 	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
+	has := func(r *SecurityGroupRule, group string) bool { return r.GroupID == group }
 
-	return listing[SecurityGroupRule]{
-		service: s.service, client: client, path: "security-group-rules", key: "security_group_rules", limit: pageSize,
-		query:  url.Values{"security_group_id": {group}, "fields": fieldsOf(reflect.TypeFor[SecurityGroupRule]())},
-		marker: func(r *SecurityGroupRule) string { return r.ID },
-		wanted: func(r *SecurityGroupRule) bool { return r.ID != "" && r.GroupID == group },
-	}.all(ctx)
+	return securityGroupRules.by(ctx, s, networkQuery[SecurityGroupRule]{anyProject: true}, "security_group_id", []string{group}, has)
 }
 
 // CreateSecurityGroupRules makes rules of one group in one call: all or none. A rule that is
@@ -143,7 +113,7 @@ func (s *NetworkService) CreateSecurityGroupRules(ctx context.Context, rules []S
 
 // DeleteSecurityGroupRule deletes a rule. One that does not exist is no error.
 func (s *NetworkService) DeleteSecurityGroupRule(ctx context.Context, id string) error {
-	return s.deleteObject(ctx, "security_group_rule", "security-group-rules", id)
+	return securityGroupRules.delete(ctx, s, id)
 }
 
 // PortsByIDFull returns ports of the project by their IDs, with all fields: see
