@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,6 +25,7 @@ type collection[T any] struct {
 
 // The collections in use.
 var (
+	routers            = collection[Router]{"router", func(r *Router) (string, string) { return r.ID, r.ProjectID }}
 	floatingIPs        = collection[FloatingIP]{"floatingip", func(f *FloatingIP) (string, string) { return f.ID, f.ProjectID }}
 	securityGroups     = collection[SecurityGroup]{"security_group", func(g *SecurityGroup) (string, string) { return g.ID, g.ProjectID }}
 	securityGroupRules = collection[SecurityGroupRule]{"security_group_rule", func(r *SecurityGroupRule) (string, string) { return r.ID, r.ProjectID }}
@@ -102,6 +104,27 @@ func (c collection[T]) by(
 	}
 
 	return all, nil
+}
+
+// get returns an object, which may belong to another project.
+func (c collection[T]) get(ctx context.Context, s *NetworkService, id string) (*T, error) {
+	if err := checkID(c.key, id); err != nil {
+		return nil, err
+	}
+	client, err := s.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	object := new(T)
+	err = readStream(ctx, client, client.ServiceURL(c.path(), id), func(d *json.Decoder) error { return readObject(d, fields{c.key: object}) })
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", c.key, err)
+	}
+	if !strings.EqualFold(c.id(object), id) {
+		return nil, badResponse(s.name, http.MethodGet, fmt.Errorf("response has another %s than %s", c.key, id))
+	}
+
+	return object, nil
 }
 
 // create makes an object.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
@@ -22,103 +20,41 @@ func sameAddress(a, b string) bool {
 	return x == y
 }
 
-// routerBody is a router in a request or response.
-type routerBody struct {
-	Router *Router `json:"router"`
-}
-
-// routesBody are the routes of a router in a request.
-type routesBody struct {
-	Router struct {
-		Routes []Route `json:"routes"`
-	} `json:"router"`
-}
-
-// checked returns the router of a response, which must be the wanted one.
-func (b routerBody) checked(method, id string) (*Router, error) {
-	if b.Router == nil || !strings.EqualFold(b.Router.ID, id) {
-		return nil, badResponse(Network, method, fmt.Errorf("response has another router than %s", id))
-	}
-
-	return b.Router, nil
-}
-
 // GetRouter returns a router, which may belong to another project.
 func (s *NetworkService) GetRouter(ctx context.Context, id string) (*Router, error) {
-	if err := checkID("router", id); err != nil {
-		return nil, err
-	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var body routerBody
-	if err := readJSON(ctx, client, client.ServiceURL("routers", id), &body, nil); err != nil {
-		return nil, fmt.Errorf("get router: %w", err)
-	}
-
-	return body.checked(http.MethodGet, id)
+	return routers.get(ctx, s, id)
 }
 
 // RoutersByID returns routers, without their routes. Those that the project cannot see are left
 // out. It makes one call for each 50 IDs.
 func (s *NetworkService) RoutersByID(ctx context.Context, ids []string) ([]*Router, error) {
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []*Router
-	for chunk := range slices.Chunk(ids, maxIDs) {
-		found, err := listing[Router]{
-			service: s.service, client: client, path: "routers", key: "routers", limit: pageSize,
-			query:  url.Values{"id": chunk, "fields": {"id", "name", "project_id", "external_gateway_info"}},
-			marker: func(r *Router) string { return r.ID }, wanted: func(r *Router) bool { return slices.Contains(chunk, r.ID) },
-		}.all(ctx)
-		all = append(all, found...)
-		if err != nil {
-			return all, err
-		}
-	}
+	query := networkQuery[Router]{fields: []string{"id", "name", "project_id", "external_gateway_info"}, anyProject: true}
 
-	return all, nil
+	return routers.by(ctx, s, query, "id", ids, func(r *Router, id string) bool { return r.ID == id })
 }
 
 // AddRoutes adds routes to a router, in one call that leaves others alone. It needs the
 // extension [ExtensionExtraRouteAtomic]. Routes that exist stay; another next hop for the
 // same destination is one more route.
 func (s *NetworkService) AddRoutes(ctx context.Context, router string, routes ...Route) (*Router, error) {
-	return s.changeRoutes(ctx, router, "add_extraroutes", nil, routes)
+	return routers.update(ctx, s, router, routesBody(routes), nil, "add_extraroutes")
 }
 
 // RemoveRoutes removes routes from a router, like [NetworkService.AddRoutes]. Those that do
 // not exist are no error.
 func (s *NetworkService) RemoveRoutes(ctx context.Context, router string, routes ...Route) (*Router, error) {
-	return s.changeRoutes(ctx, router, "remove_extraroutes", nil, routes)
+	return routers.update(ctx, s, router, routesBody(routes), nil, "remove_extraroutes")
 }
 
 // UpdateRoutes replaces all routes of a router. With the revision of the router that was
 // read, the call fails with an ErrConflict if it was changed since.
 func (s *NetworkService) UpdateRoutes(ctx context.Context, router string, routes []Route, revision *int) (*Router, error) {
-	return s.changeRoutes(ctx, router, "", revision, routes)
+	return routers.update(ctx, s, router, routesBody(routes), revision)
 }
 
-// changeRoutes writes routes of a router. Without an action they replace all others.
-func (s *NetworkService) changeRoutes(ctx context.Context, router, action string, revision *int, routes []Route) (*Router, error) {
-	if err := checkID("router", router); err != nil {
-		return nil, err
-	}
-	var request routesBody
-	request.Router.Routes = append([]Route{}, routes...) // not null
-	path := []string{"routers", router}
-	if action != "" {
-		path = append(path, action)
-	}
-	var response routerBody
-	if err := s.put(ctx, request, &response, ifMatch(revision), path...); err != nil {
-		return nil, fmt.Errorf("update routes: %w", err)
-	}
-
-	return response.checked(http.MethodPut, router)
+// routesBody are the routes of a router in a request.
+func routesBody(routes []Route) map[string][]Route {
+	return map[string][]Route{"routes": append([]Route{}, routes...)} // not null
 }
 
 // UpdateAddressPairs replaces all address pairs of a port. With the revision of the port
