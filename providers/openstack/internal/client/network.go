@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -32,12 +31,6 @@ const (
 	ExtensionRevisionIfMatch  = "revision-if-match"
 	ExtensionTags             = "standard-attr-tag"
 	ExtensionFilterValidation = "filter-validation"
-)
-
-// portFields are what lists of ports have. The others are only needed to change a port.
-var (
-	portFields     = []string{"id", "network_id", "project_id", "device_id", "device_owner", "status", "fixed_ips", "trunk_details"}
-	portFieldsFull = append(slices.Clone(portFields), "mac_address", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags", "revision_number")
 )
 
 // NetworkService calls Neutron.
@@ -85,107 +78,6 @@ func (s *NetworkService) Extensions(ctx context.Context) (map[string]bool, error
 	}
 
 	return names, nil
-}
-
-// ListPorts returns all ports of the project, without what only [NetworkService.PortsByDevice]
-// has. If a page fails it returns what came before, along with the error.
-func (s *NetworkService) ListPorts(ctx context.Context) ([]*Port, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	query := url.Values{"project_id": {project}, "fields": portFields}
-
-	return s.ports(ctx, query, func(p *Port) bool { return p.ProjectID == project })
-}
-
-// PortsByDevice returns the ports of servers in the project, with all fields. It makes one
-// call for each 50 IDs.
-func (s *NetworkService) PortsByDevice(ctx context.Context, ids []string) ([]*Port, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []*Port
-	for chunk := range slices.Chunk(ids, maxIDs) {
-		query := url.Values{"project_id": {project}, "device_id": chunk, "fields": portFieldsFull}
-		found, err := s.ports(ctx, query, func(p *Port) bool {
-			return p.ProjectID == project && slices.Contains(chunk, p.DeviceID)
-		})
-		all = append(all, found...)
-		if err != nil {
-			return all, err
-		}
-	}
-
-	return all, nil
-}
-
-// RouterPorts returns the ports of a router, which may belong to another project.
-func (s *NetworkService) RouterPorts(ctx context.Context, router string) ([]*Port, error) {
-	if err := checkID("router", router); err != nil {
-		return nil, err
-	}
-	query := url.Values{"device_id": {router}, "fields": portFields}
-
-	return s.ports(ctx, query, func(p *Port) bool { return p.DeviceID == router })
-}
-
-// routerInterfaces are the owners of ports by which routers are in subnets (neutron-lib:
-// constants.py, ROUTER_INTERFACE_OWNERS).
-var routerInterfaces = []string{"network:router_interface", "network:ha_router_replicated_interface", "network:router_interface_distributed"}
-
-// RouterPortsBySubnet returns the ports by which routers are in a subnet, as far as the
-// project can see them: those of its routers, and of all routers if the network is its own.
-func (s *NetworkService) RouterPortsBySubnet(ctx context.Context, subnet string) ([]*Port, error) {
-	if err := checkID("subnet", subnet); err != nil {
-		return nil, err
-	}
-	query := url.Values{"device_owner": routerInterfaces, "fixed_ips": {"subnet_id=" + subnet}, "fields": portFields}
-
-	return s.ports(ctx, query, func(p *Port) bool {
-		in := func(ip FixedIP) bool { return ip.SubnetID == subnet }
-
-		return p.DeviceID != "" && slices.Contains(routerInterfaces, p.DeviceOwner) && slices.ContainsFunc(p.FixedIPs, in)
-	})
-}
-
-// PortsByAddress returns the ports of the project with a fixed IP in some networks, with
-// all fields.
-func (s *NetworkService) PortsByAddress(ctx context.Context, address string, networks []string) ([]*Port, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []*Port
-	for chunk := range slices.Chunk(networks, maxIDs) {
-		query := url.Values{
-			"project_id": {project}, "network_id": chunk, "fixed_ips": {"ip_address=" + address}, "fields": portFieldsFull,
-		}
-		found, err := s.ports(ctx, query, func(p *Port) bool {
-			has := func(ip FixedIP) bool { return sameAddress(ip.Address, address) }
-
-			return p.ProjectID == project && slices.Contains(chunk, p.NetworkID) && slices.ContainsFunc(p.FixedIPs, has)
-		})
-		all = append(all, found...)
-		if err != nil {
-			return all, err
-		}
-	}
-
-	return all, nil
-}
-
-func (s *NetworkService) ports(ctx context.Context, query url.Values, wanted func(*Port) bool) ([]*Port, error) {
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	return listing[Port]{
-		service: s.service, client: client, path: "ports", key: "ports", query: query, limit: pageSize,
-		marker: func(p *Port) string { return p.ID }, wanted: wanted,
-	}.all(ctx)
 }
 
 // NetworksByID returns networks by their IDs, also shared ones of other projects. Those
@@ -236,29 +128,4 @@ func (s *NetworkService) networks(ctx context.Context, query url.Values, wanted 
 		service: s.service, client: client, path: "networks", key: "networks", query: query, limit: pageSize,
 		marker: func(n *NetworkInfo) string { return n.ID }, wanted: wanted,
 	}.all(ctx)
-}
-
-// ifMatch returns the headers of a change that must not overwrite another one.
-func ifMatch(revision *int) map[string]string {
-	if revision == nil {
-		return nil
-	}
-
-	return map[string]string{"If-Match": "revision_number=" + strconv.Itoa(*revision)}
-}
-
-// put writes an object, or a part of it, and decodes the response.
-func (s *NetworkService) put(ctx context.Context, body, into any, headers map[string]string, path ...string) error {
-	client, err := s.opened(ctx)
-	if err != nil {
-		return err
-	}
-	res, err := client.Put(ctx, client.ServiceURL(path...), body, into, &gophercloud.RequestOpts{
-		OkCodes: []int{http.StatusOK, http.StatusCreated}, MoreHeaders: headers,
-	})
-	if err == nil {
-		err = res.Body.Close()
-	}
-
-	return finish(s.name, http.MethodPut, err)
 }

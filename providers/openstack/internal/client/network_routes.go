@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 )
@@ -55,27 +52,4 @@ func (s *NetworkService) UpdateRoutes(ctx context.Context, router string, routes
 // routesBody are the routes of a router in a request.
 func routesBody(routes []Route) map[string][]Route {
 	return map[string][]Route{"routes": append([]Route{}, routes...)} // not null
-}
-
-// UpdateAddressPairs replaces all address pairs of a port. With the revision of the port
-// that was read, the call fails with an ErrConflict if it was changed since.
-func (s *NetworkService) UpdateAddressPairs(ctx context.Context, port string, pairs []AddressPair, revision *int) (*Port, error) {
-	if err := checkID("port", port); err != nil {
-		return nil, err
-	}
-	type fields struct {
-		Pairs []AddressPair `json:"allowed_address_pairs"`
-	}
-	request := map[string]fields{"port": {Pairs: append([]AddressPair{}, pairs...)}}
-	var response struct {
-		Port *Port `json:"port"`
-	}
-	if err := s.put(ctx, request, &response, ifMatch(revision), "ports", port); err != nil {
-		return nil, fmt.Errorf("update address pairs: %w", err)
-	}
-	if response.Port == nil || !strings.EqualFold(response.Port.ID, port) {
-		return nil, badResponse(Network, http.MethodPut, fmt.Errorf("response has another port than %s", port))
-	}
-
-	return response.Port, nil
 }

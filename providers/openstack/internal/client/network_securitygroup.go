@@ -3,11 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
 )
 
 // SecurityGroup is a security group without its rules:
@@ -114,91 +111,4 @@ func (s *NetworkService) CreateSecurityGroupRules(ctx context.Context, rules []S
 // DeleteSecurityGroupRule deletes a rule. One that does not exist is no error.
 func (s *NetworkService) DeleteSecurityGroupRule(ctx context.Context, id string) error {
 	return securityGroupRules.delete(ctx, s, id)
-}
-
-// PortsByIDFull returns ports of the project by their IDs, with all fields: see
-// [NetworkService.PortsByID].
-func (s *NetworkService) PortsByIDFull(ctx context.Context, ids []string) ([]*Port, error) {
-	return s.portsBy(ctx, "id", ids, func(p *Port, id string) bool { return p.ID == id })
-}
-
-// PortsBySecurityGroup returns the ports of the project that have a security group, with all
-// fields. A service without the extension [ExtensionGroupFilter] refuses the filter, if it
-// has [ExtensionFilterValidation], or ignores it; then all ports of the project are listed,
-// and most are left out here.
-func (s *NetworkService) PortsBySecurityGroup(ctx context.Context, group string) ([]*Port, error) {
-	if err := checkID("security group", group); err != nil {
-		return nil, err
-	}
-	has := func(p *Port, id string) bool { return slices.Contains(p.SecurityGroups, id) }
-	found, err := s.portsBy(ctx, "security_groups", []string{group}, has)
-	if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusBadRequest {
-		return found, err
-	}
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	query := url.Values{"project_id": {project}, "fields": portFieldsFull}
-
-	return s.ports(ctx, query, func(p *Port) bool { return p.ProjectID == project && has(p, group) })
-}
-
-// portsBy lists ports of the project with all fields by one key.
-func (s *NetworkService) portsBy(ctx context.Context, key string, values []string, has func(p *Port, value string) bool) ([]*Port, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var all []*Port
-	for chunk := range slices.Chunk(values, maxIDs) {
-		query := url.Values{"project_id": {project}, key: chunk, "fields": portFieldsFull}
-		found, err := s.ports(ctx, query, func(p *Port) bool {
-			return p.ProjectID == project && slices.ContainsFunc(chunk, func(value string) bool { return has(p, value) })
-		})
-		all = append(all, found...)
-		if err != nil {
-			return all, err
-		}
-	}
-
-	return all, nil
-}
-
-// UpdateSecurityGroups replaces all security groups of a port. With the revision of the port
-// that was read, the call fails with an ErrConflict if it was changed since. Ports that an
-// administrator has made are an ErrDenied; those without port security an ErrInvalid.
-func (s *NetworkService) UpdateSecurityGroups(ctx context.Context, port string, groups []string, revision *int) (*Port, error) {
-	if err := checkID("port", port); err != nil {
-		return nil, err
-	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	request := map[string][]string{"security_groups": append([]string{}, groups...)} // not null
-	w := write{method: http.MethodPut, path: []string{"ports", port}, headers: ifMatch(revision), request: request}
-	changed, err := sendObject(ctx, s.service, client, w, "port", port, func(p *Port) string { return p.ID })
-	if err != nil {
-		return nil, fmt.Errorf("update security groups of port: %w", err)
-	}
-
-	return changed, nil
-}
-
-// DeletePortTag takes a tag without a slash off a port. One that the port does not have is
-// no error.
-func (s *NetworkService) DeletePortTag(ctx context.Context, port, tag string) error {
-	if err := checkID("port", port); err != nil {
-		return err
-	}
-	client, err := s.opened(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.remove(ctx, client, "", "ports", port, "tags", url.PathEscape(tag)); err != nil {
-		return fmt.Errorf("delete tag of port: %w", err)
-	}
-
-	return nil
 }
