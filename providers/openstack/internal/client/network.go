@@ -3,9 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"slices"
-	"strconv"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -78,54 +75,4 @@ func (s *NetworkService) Extensions(ctx context.Context) (map[string]bool, error
 	}
 
 	return names, nil
-}
-
-// NetworksByID returns networks by their IDs, also shared ones of other projects. Those
-// that do not exist or cannot be seen are left out.
-func (s *NetworkService) NetworksByID(ctx context.Context, ids []string) ([]*NetworkInfo, error) {
-	var all []*NetworkInfo
-	for chunk := range slices.Chunk(ids, maxIDs) {
-		found, err := s.networks(ctx, url.Values{"id": chunk}, func(n *NetworkInfo) bool { return slices.Contains(chunk, n.ID) })
-		all = append(all, found...)
-		if err != nil {
-			return all, err
-		}
-	}
-
-	return all, nil
-}
-
-// ExternalNetworks returns the networks that floating IPs come from, of all projects. The
-// service filters by what it does not show of networks of other projects. A row that shows
-// it, or that must, proves whether the filter was in effect.
-func (s *NetworkService) ExternalNetworks(ctx context.Context) ([]*NetworkInfo, error) {
-	project, err := s.session.projectID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	filtered := true
-	found, err := s.networks(ctx, url.Values{"router:external": {strconv.FormatBool(true)}}, func(n *NetworkInfo) bool {
-		external := n.External != nil && *n.External
-		filtered = filtered && (external || n.External == nil && n.ProjectID != project)
-
-		return external || n.External == nil && n.ProjectID != project
-	})
-	if !filtered {
-		found = slices.DeleteFunc(found, func(n *NetworkInfo) bool { return n.External == nil })
-	}
-
-	return found, err
-}
-
-func (s *NetworkService) networks(ctx context.Context, query url.Values, wanted func(*NetworkInfo) bool) ([]*NetworkInfo, error) {
-	client, err := s.opened(ctx)
-	if err != nil {
-		return nil, err
-	}
-	query["fields"] = []string{"id", "name", "project_id", "router:external", "subnets"}
-
-	return listing[NetworkInfo]{
-		service: s.service, client: client, path: "networks", key: "networks", query: query, limit: pageSize,
-		marker: func(n *NetworkInfo) string { return n.ID }, wanted: wanted,
-	}.all(ctx)
 }

@@ -26,6 +26,8 @@ type collection[T any] struct {
 // The collections in use.
 var (
 	ports              = collection[Port]{"port", func(p *Port) (string, string) { return p.ID, p.ProjectID }}
+	networks           = collection[NetworkInfo]{"network", func(n *NetworkInfo) (string, string) { return n.ID, n.ProjectID }}
+	subnets            = collection[Subnet]{"subnet", func(n *Subnet) (string, string) { return n.ID, n.ProjectID }}
 	routers            = collection[Router]{"router", func(r *Router) (string, string) { return r.ID, r.ProjectID }}
 	floatingIPs        = collection[FloatingIP]{"floatingip", func(f *FloatingIP) (string, string) { return f.ID, f.ProjectID }}
 	securityGroups     = collection[SecurityGroup]{"security_group", func(g *SecurityGroup) (string, string) { return g.ID, g.ProjectID }}
