@@ -54,11 +54,13 @@ func TestFloatingIPsByNothing(t *testing.T) {
 	must(t, is(without(net.FloatingIPsByPort(ctx, []string{""})), apierr.ErrInvalid))
 	must(t, is(without(net.FloatingIPsByPort(ctx, []string{f.port, ""})), apierr.ErrInvalid))
 	must(t, is(without(net.FloatingIPsByAddress(ctx, "")), apierr.ErrInvalid))
+	must(t, is(without(net.PortsByDevice(ctx, []string{serverID, ""})), apierr.ErrInvalid))
 	found, err := net.FloatingIPsByPort(ctx, nil)
 	if err != nil || found != nil {
 		t.Errorf("no ports: %v, %v", found, err)
 	}
 	f.count(t, "neutron.ListFloatingIPs", 0)
+	f.count(t, "neutron.ListPorts", 0)
 }
 
 // Many ports cost one call for each 50, and rows of a service without filters are left
