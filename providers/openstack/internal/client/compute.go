@@ -42,14 +42,6 @@ func (s *ComputeService) Available(ctx context.Context) error {
 	return err
 }
 
-// Microversion returns the microversion in use. It is zero for a service without any, and if
-// a proxy hides the version document.
-func (s *ComputeService) Microversion(ctx context.Context) (features.Version, error) {
-	_, v, err := s.versioned(ctx)
-
-	return v.Version, err
-}
-
 // computeVersion is the microversion in use.
 type computeVersion struct {
 	features.Version

@@ -48,12 +48,8 @@ type Address struct {
 // Action is what was done with a server, also with one that is deleted:
 // https://docs.openstack.org/api-ref/compute/#servers-actions-servers-os-instance-actions.
 type Action struct {
-	Action    string `json:"action"`
-	RequestID string `json:"request_id"`
-	ServerID  string `json:"instance_uuid"`
-	ProjectID string `json:"project_id"`
-	// StartTime is when it began, as the service wrote it: without a zone, in UTC.
-	StartTime string `json:"start_time"`
+	Action   string `json:"action"`
+	ServerID string `json:"instance_uuid"`
 }
 
 // The actions of a deletion, also of one that can be undone, and of its end (nova:

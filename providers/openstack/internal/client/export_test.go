@@ -50,3 +50,11 @@ func CurrentVersion(document string) (features.Version, error) {
 
 	return v, nil
 }
+
+// Microversion returns the microversion in use. It is zero for a service without any, and if
+// a proxy hides the version document.
+func (s *ComputeService) Microversion(ctx context.Context) (features.Version, error) {
+	_, v, err := s.versioned(ctx)
+
+	return v.Version, err
+}

@@ -25,9 +25,8 @@ import (
 type apiVersion struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
-	// Version is the highest microversion. Some services name it MaxVersion.
-	Version    string `json:"version"`
-	MaxVersion string `json:"max_version"`
+	// Version is the highest microversion.
+	Version string `json:"version"`
 }
 
 // versionsDocument is a version document in one of its forms: a list, a list in "values",
