@@ -19,10 +19,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// makeNew creates the load balancer, and returns it, locked; with an error it returns the one that was found. What else the Service is to have follows as for
-// any other one. That it is requested is recorded first, so that the next process does not request
-// another one before lists must have it. One that was lost stays in the record: the annotation has
-// its ID, which is not a mistake of the user.
+// makeNew creates the load balancer, and returns it, locked; with an error it returns the one that was
+// found. What else the Service is to have follows as for any other one.
+//
+// That it is requested is recorded first, so that the next process does not request another one before
+// lists must have it. One that was lost stays in the record: the annotation has its ID, which is not a
+// mistake of the user.
 func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
 	if !r.create {
 		return found, errMissing

@@ -14,6 +14,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -70,19 +71,25 @@ func run(directory string) error {
 // count is a number of lines, and how many of them are code.
 type count struct{ all, code int }
 
-// lines counts the Go files below a folder. Simulators count as tests.
+// isTest reports whether a file is only there for tests: those themselves, simulators, the conformance
+// suites, and packages such as kubetest.
+func isTest(file string) bool {
+	return strings.HasSuffix(file, "_test.go") || strings.Contains(file, "/test/") || strings.Contains(file, "/conformance/") ||
+		strings.HasSuffix(path.Dir(file), "test")
+}
+
+// lines counts the Go files below a folder.
 func lines(folder string) (product, tests count, err error) {
-	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" {
 			return err
 		}
-		content, err := os.ReadFile(path)
+		content, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		counted := &product
-		slashed := "/" + filepath.ToSlash(path)
-		if strings.HasSuffix(path, "_test.go") || strings.Contains(slashed, "/test/") || strings.Contains(slashed, "/conformance/") {
+		if isTest("/" + filepath.ToSlash(file)) {
 			counted = &tests
 		}
 		counted.all += strings.Count(string(content), "\n")
