@@ -74,7 +74,9 @@ func (l LoadBalancer) isOf(names request.Names) bool {
 // isOfOther reports whether a tag names another Service as the one that the load balancer
 // was made for, which this one does not take over.
 func (l LoadBalancer) isOfOther(names request.Names) bool {
-	return !l.isOf(names) && request.UIDOf(l.Tags) != "" && !(l.Annotated && l.TakesOver)
+	takesOver := l.Annotated && l.TakesOver
+
+	return !takesOver && !l.isOf(names) && request.UIDOf(l.Tags) != ""
 }
 
 // isNamed reports whether the load balancer has a name of the Service.
