@@ -78,14 +78,3 @@ func loadBalancer(t *testing.T, client *gophercloud.ProviderClient, region strin
 
 	return c
 }
-
-// identity returns a client of Keystone.
-func identity(t *testing.T, client *gophercloud.ProviderClient) *gophercloud.ServiceClient {
-	t.Helper()
-	c, err := gopheropenstack.NewIdentityV3(client, gophercloud.EndpointOpts{})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return c
-}
