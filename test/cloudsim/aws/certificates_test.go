@@ -9,40 +9,6 @@ import (
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-func TestCertified(t *testing.T) {
-	t.Parallel()
-	c := start(t, Options{})
-	known := "arn:aws:acm:us-west-2:123456789012:certificate/known"
-	tests := map[string]struct {
-		reason string
-		arn    string
-		want   bool
-	}{
-		"ACM":           {"of the region and the account", known, true},
-		"IAM":           {"of the account", "arn:aws:iam::123456789012:server-certificate/path/name", true},
-		"other region":  {"ACM certificates are regional", "arn:aws:acm:eu-west-1:123456789012:certificate/known", false},
-		"other account": {"certificates are not shared", "arn:aws:acm:us-west-2:210987654321:certificate/known", false},
-		"no ARN":        {"malformed", "known", false},
-	}
-	for name, tc := range tests {
-		if got := c.certified(tc.arn); got != tc.want {
-			t.Errorf("%s: %t, want %t (%s)", name, got, tc.want, tc.reason)
-		}
-	}
-	c.RemoveCertificate(known)
-	if c.certified(known) {
-		t.Error("a removed certificate is known")
-	}
-	c.SetCertificates(known)
-	if !c.certified(known) || c.certified(known+"2") {
-		t.Error("the certificates are not those that were set")
-	}
-	c.SetCertificates()
-	if c.certified(known) {
-		t.Error("a certificate is known where there are none")
-	}
-}
-
 func TestListenerWithUnknownCertificate(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})

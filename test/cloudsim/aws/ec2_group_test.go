@@ -1,15 +1,12 @@
 package aws
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // groups is a VPC with a group to work on.
@@ -61,57 +58,6 @@ func allow6(protocol string, port int32, cidr string) types.IpPermission {
 	return types.IpPermission{IpProtocol: &protocol, FromPort: &port, ToPort: &port, Ipv6Ranges: []types.Ipv6Range{{CidrIpv6: &cidr}}}
 }
 
-func TestPermissionsMerge(t *testing.T) {
-	t.Parallel()
-	g := startGroups(t, Options{})
-	pair := types.UserIdGroupPair{GroupId: &g.seed.NodeGroup, Description: new("nodes")}
-	err := g.authorize(t,
-		allow("tcp", 80, "10.0.0.9/8 first", "192.168.0.0/16"), allow6("6", 80, "2001:db8::1/32"), allow("udp", 53, "10.0.0.0/8"),
-		types.IpPermission{IpProtocol: new("tcp"), FromPort: new(int32(80)), ToPort: new(int32(80)), UserIdGroupPairs: []types.UserIdGroupPair{pair}, PrefixListIds: []types.PrefixListId{{PrefixListId: new("pl-12")}}},
-		types.IpPermission{IpProtocol: new("-1"), UserIdGroupPairs: []types.UserIdGroupPair{{GroupId: &g.group}}},
-		types.IpPermission{IpProtocol: new("icmp"), FromPort: new(int32(3)), ToPort: new(int32(4)), IpRanges: []types.IpRange{{CidrIp: new("0.0.0.0/0")}}},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := g.api.DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{g.group}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, p := range out.SecurityGroups[0].IpPermissions {
-		text := *p.IpProtocol
-		if p.FromPort != nil {
-			text += " " + strconv.Itoa(int(*p.FromPort)) + "-" + strconv.Itoa(int(*p.ToPort))
-		}
-		for _, r := range p.IpRanges {
-			text += " " + *r.CidrIp + awssdk.ToString(r.Description)
-		}
-		for _, r := range p.Ipv6Ranges {
-			text += " " + *r.CidrIpv6
-		}
-		for _, r := range p.PrefixListIds {
-			text += " " + *r.PrefixListId
-		}
-		for _, r := range p.UserIdGroupPairs {
-			text += " " + strings.NewReplacer(g.seed.NodeGroup, "nodes", g.group, "self").Replace(*r.GroupId) + awssdk.ToString(r.Description)
-		}
-		got = append(got, text)
-	}
-	want := []string{
-		"tcp 80-80 10.0.0.0/8first 192.168.0.0/16 2001:db8::/32 pl-12 nodesnodes", "udp 53-53 10.0.0.0/8", "-1 self", "icmp 3-4 0.0.0.0/0",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("permissions (-want +got):\n%s", diff)
-	}
-	if err := g.revoke(t, allow("tcp", 80, "10.0.0.0/8 anything")); err != nil {
-		t.Errorf("descriptions do not count in a revoke: %v", err)
-	}
-	if n := len(g.Rules(g.group)); n != 7 {
-		t.Errorf("%d rules are left, want 7: only the exact source goes", n)
-	}
-}
-
 func TestRuleRejected(t *testing.T) {
 	t.Parallel()
 	g := startGroups(t, Options{})
@@ -158,22 +104,6 @@ func TestRuleRejected(t *testing.T) {
 	})
 }
 
-func TestRevokeRejected(t *testing.T) {
-	t.Parallel()
-	g := startGroups(t, Options{})
-	if err := g.authorize(t, allow("tcp", 80, "10.0.0.0/8")); err != nil {
-		t.Fatal(err)
-	}
-	wantCode(t, g.revoke(t, allow("tcp", 80, "10.0.0.0/8"), allow("tcp", 81, "10.0.0.0/8")), "InvalidPermission.NotFound")
-	if n := len(g.Rules(g.group)); n != 1 {
-		t.Errorf("a rejected revoke left %d rules, want 1", n)
-	}
-	if err := g.revoke(t, allow("tcp", 80, "10.0.0.0/8")); err != nil || len(g.Rules(g.group)) != 0 {
-		t.Errorf("revoke: %v", err)
-	}
-	wantCode(t, g.revoke(t, allow("tcp", 80, "10.0.0.0/8")), "InvalidPermission.NotFound")
-}
-
 func TestRuleLimit(t *testing.T) {
 	t.Parallel()
 	g := startGroups(t, Options{})
@@ -200,26 +130,6 @@ func TestRuleLimitCountsEntriesOfPrefixLists(t *testing.T) {
 	}
 	wantCode(t, g.authorize(t, allow("tcp", 81, "10.0.0.0/8")), "RulesPerSecurityGroupLimitExceeded")
 	wantCode(t, g.authorize(t, allow6("tcp", 81, "2001:db8::/32")), "RulesPerSecurityGroupLimitExceeded")
-}
-
-func TestRuleDescriptions(t *testing.T) {
-	t.Parallel()
-	g := startGroups(t, Options{})
-	if err := g.authorize(t, allow("tcp", 80, "10.0.0.0/8 old")); err != nil {
-		t.Fatal(err)
-	}
-	update := func(p types.IpPermission) error {
-		_, err := g.api.UpdateSecurityGroupRuleDescriptionsIngress(t.Context(), &ec2.UpdateSecurityGroupRuleDescriptionsIngressInput{GroupId: &g.group, IpPermissions: []types.IpPermission{p}})
-
-		return err
-	}
-	if err := update(allow("tcp", 80, "10.0.0.0/8 new")); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Rule{{"tcp", 80, 80, "10.0.0.0/8", "new"}}, g.Rules(g.group)); diff != "" {
-		t.Errorf("rules (-want +got):\n%s", diff)
-	}
-	wantCode(t, update(allow("tcp", 81, "10.0.0.0/8 new")), "InvalidPermission.NotFound")
 }
 
 func TestGroupLife(t *testing.T) {
@@ -278,94 +188,4 @@ func TestGroupLife(t *testing.T) {
 	wantCode(t, remove("sg-what?"), "InvalidGroupId.Malformed")
 	defaults := g.SecurityGroupIDs("default")
 	wantCode(t, remove(defaults[0]), "CannotDelete")
-}
-
-func TestGroupQueries(t *testing.T) {
-	t.Parallel()
-	g := startGroups(t, Options{})
-	g.AddRule(g.seed.NodeGroup, Rule{Protocol: "-1", Source: g.group})
-	g.AddRule(g.seed.NodeGroup, Rule{Protocol: "tcp", From: 30080, To: 30080, Source: "10.9.0.0/16"})
-	tests := map[string]struct {
-		in   ec2.DescribeSecurityGroupsInput
-		want []string
-		code string
-	}{
-		"name":       {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("group-name", "lb"), by("vpc-id", g.seed.VPC)}}, []string{"lb"}, ""},
-		"references": {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("ip-permission.group-id", g.group)}}, []string{"nodes.demo"}, ""},
-		"ranges":     {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("ip-permission.cidr", "10.9.0.0/16"), by("ip-permission.from-port", "30080")}}, []string{"nodes.demo"}, ""},
-		"tag":        {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("tag:"+ClusterTag("demo"), "owned")}}, []string{"nodes.demo"}, ""},
-		"tag-key":    {ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{by("tag-key", "other")}}, nil, ""},
-		"missing":    {ec2.DescribeSecurityGroupsInput{GroupIds: []string{"sg-0dead", g.group}}, nil, "InvalidGroup.NotFound"},
-		"malformed":  {ec2.DescribeSecurityGroupsInput{GroupIds: []string{"lb"}}, nil, "InvalidGroupId.Malformed"},
-		"pages":      {ec2.DescribeSecurityGroupsInput{GroupIds: []string{g.group}, MaxResults: new(int32(5))}, nil, "InvalidParameterCombination"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			out, err := g.api.DescribeSecurityGroups(t.Context(), &tc.in)
-			wantCode(t, err, tc.code)
-			if err != nil {
-				return
-			}
-			var got []string
-			for _, group := range out.SecurityGroups {
-				got = append(got, *group.GroupName)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("groups (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestRulesAreASet draws calls and compares the rules with a model: a set that
-// rejects what is in it and revokes what is.
-func TestRulesAreASet(t *testing.T) {
-	t.Parallel()
-	// Thousands of calls are made in no time.
-	g := startGroups(t, Options{Limits: Limits{RulesPerSecurityGroup: 6}, DisableThrottling: true})
-	rapid.Check(t, func(rt *rapid.T) {
-		g.group = g.AddSecurityGroup(SecurityGroupSpec{VPC: g.seed.VPC, Name: "g" + g.anID("x")})
-		model := make(map[string]bool)
-		for range rapid.IntRange(1, 6).Draw(rt, "calls") {
-			ports := rapid.SliceOfNDistinct(rapid.Int32Range(1, 4), 1, 3, rapid.ID[int32]).Draw(rt, "ports")
-			cidr := rapid.SampledFrom([]string{"10.0.0.0/8", "10.9.9.9/8", "192.168.0.0/16"}).Draw(rt, "range")
-			stored := strings.Replace(cidr, "10.9.9.9", "10.0.0.0", 1)
-			var permissions []types.IpPermission
-			known := 0
-			for _, port := range ports {
-				permissions = append(permissions, allow("tcp", port, cidr))
-				if model[strconv.Itoa(int(port))+" "+stored] {
-					known++
-				}
-			}
-			adding := rapid.Bool().Draw(rt, "add")
-			want := ""
-			switch {
-			case adding && known > 0:
-				want = "InvalidPermission.Duplicate"
-			case adding && len(model)+len(ports) > 6:
-				want = "RulesPerSecurityGroupLimitExceeded"
-			case !adding && known < len(ports):
-				want = "InvalidPermission.NotFound"
-			}
-			err := g.revoke
-			if adding {
-				err = g.authorize
-			}
-			if got := code(err(t, permissions...)); got != want {
-				rt.Fatalf("adding %v of %v from %s to %v: code %q, want %q", adding, ports, cidr, model, got, want)
-			}
-			for _, port := range ports {
-				if key := strconv.Itoa(int(port)) + " " + stored; want == "" && adding {
-					model[key] = true
-				} else if want == "" {
-					delete(model, key)
-				}
-			}
-			if got := len(g.Rules(g.group)); got != len(model) {
-				rt.Fatalf("%d rules, want %d", got, len(model))
-			}
-		}
-	})
 }

@@ -5,39 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestFargateInterface(t *testing.T) {
-	t.Parallel()
-	c := start(t, Options{})
-	seed := c.Seed("demo")
-	seed.AddNodes(2)
-	pod := c.AddFargate(FargateSpec{Subnet: seed.Private["us-west-2b"], IPv6: true})
-	c.AddFargate(FargateSpec{Subnet: seed.Private["us-west-2c"], NoDNS: true})
-	out, err := ec2Client(t, c).DescribeNetworkInterfaces(t.Context(), &ec2.DescribeNetworkInterfacesInput{Filters: []types.Filter{
-		by("attachment.status", "attached"), by("vpc-id", seed.VPC), by("private-ip-address", pod.PrivateIP),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out.NetworkInterfaces) != 1 {
-		t.Fatalf("%d interfaces have %s", len(out.NetworkInterfaces), pod.PrivateIP)
-	}
-	n := out.NetworkInterfaces[0]
-	got := []any{*n.NetworkInterfaceId, *n.AvailabilityZone, *n.PrivateDnsName, *n.Ipv6Addresses[0].Ipv6Address, n.Attachment.InstanceId == nil}
-	want := []any{pod.InterfaceID, "us-west-2b", pod.PrivateDNSName, pod.IPv6, true}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("interface (-want +got):\n%s", diff)
-	}
-	_, err = ec2Client(t, c).ModifyNetworkInterfaceAttribute(t.Context(), &ec2.ModifyNetworkInterfaceAttributeInput{
-		NetworkInterfaceId: &pod.InterfaceID, Groups: []string{seed.NodeGroup},
-	})
-	wantCode(t, err, "AuthFailure", "do not have permission")
-	c.RemoveInterface(pod.InterfaceID)
-	_, err = ec2Client(t, c).DescribeNetworkInterfaces(t.Context(), &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: []string{pod.InterfaceID}})
-	wantCode(t, err, "InvalidNetworkInterfaceID.NotFound", pod.InterfaceID)
-}
 
 func TestSourceDestCheck(t *testing.T) {
 	t.Parallel()

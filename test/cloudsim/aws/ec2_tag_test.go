@@ -7,34 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/google/go-cmp/cmp"
 )
 
 func tag(key, value string) types.Tag { return types.Tag{Key: &key, Value: &value} }
-
-func TestTags(t *testing.T) {
-	t.Parallel()
-	c := start(t, Options{})
-	seed := c.Seed("demo")
-	ids := seed.AddNodes(2)
-	api := ec2Client(t, c)
-	if _, err := api.CreateTags(t.Context(), &ec2.CreateTagsInput{Resources: ids, Tags: []types.Tag{tag("a", "1"), tag("b", ""), tag("Name", "x")}}); err != nil {
-		t.Fatal(err)
-	}
-	if leaks := c.Leaks(); len(leaks) != 6 {
-		t.Errorf("tags left behind: %v", leaks)
-	}
-	_, err := api.DeleteTags(t.Context(), &ec2.DeleteTagsInput{Resources: ids, Tags: []types.Tag{tag("a", "2"), tag("b", ""), {Key: new("Name")}, tag("no", "no")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{ClusterTag("demo"): "owned", "a": "1"}
-	for _, id := range ids {
-		if diff := cmp.Diff(want, c.Tags(id)); diff != "" {
-			t.Errorf("a value must fit (-want +got):\n%s", diff)
-		}
-	}
-}
 
 func TestTagRejected(t *testing.T) {
 	t.Parallel()
@@ -77,21 +52,4 @@ func TestTagRejected(t *testing.T) {
 			t.Errorf("rejected calls left %v", leaks)
 		}
 	})
-}
-
-func TestAddresses(t *testing.T) {
-	t.Parallel()
-	c := start(t, Options{})
-	id, public := c.AddAllocation()
-	c.AddAllocation()
-	api := ec2Client(t, c)
-	out, err := api.DescribeAddresses(t.Context(), &ec2.DescribeAddressesInput{AllocationIds: []string{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out.Addresses) != 1 || *out.Addresses[0].PublicIp != public || out.Addresses[0].AssociationId != nil {
-		t.Errorf("addresses are %v", out.Addresses)
-	}
-	_, err = api.DescribeAddresses(t.Context(), &ec2.DescribeAddressesInput{AllocationIds: []string{"eipalloc-0"}})
-	wantCode(t, err, "InvalidAllocationID.NotFound")
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -208,14 +207,4 @@ func rejected(t *testing.T, cases map[string]rejection) {
 			}
 		})
 	}
-}
-
-// interfaces returns the IDs of the network interfaces with a description.
-func interfaces(k *balancing, description string) []ec2types.NetworkInterface {
-	k.t.Helper()
-	out := ok(k, func(ctx context.Context) (*ec2.DescribeNetworkInterfacesOutput, error) {
-		return k.ec2.DescribeNetworkInterfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: []ec2types.Filter{by("description", description)}})
-	})
-
-	return out.NetworkInterfaces
 }

@@ -65,47 +65,6 @@ func TestClassicListeners(t *testing.T) {
 	}
 }
 
-func TestClassicListenersAreAllOrNothing(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.createWeb(nil)
-	before := k.Dump()
-	_, err := k.elb.CreateLoadBalancerListeners(t.Context(), &elb.CreateLoadBalancerListenersInput{
-		LoadBalancerName: new("web"), Listeners: []elbtypes.Listener{tlsListener(443), {Protocol: new("udp"), LoadBalancerPort: 53, InstancePort: new(int32(30053))}},
-	})
-	if code(err) != "UnsupportedProtocol" {
-		t.Fatalf("got %v", err)
-	}
-	if diff := cmp.Diff(before, k.Dump()); diff != "" {
-		t.Errorf("a rejected call changed state:\n%s", diff)
-	}
-}
-
-func TestClassicListenerChanges(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.Listeners = append(in.Listeners, tlsListener(443)) })
-	other := testCertificate + "6"
-	ok(k, func(ctx context.Context) (*elb.SetLoadBalancerListenerSSLCertificateOutput, error) {
-		return k.elb.SetLoadBalancerListenerSSLCertificate(ctx, &elb.SetLoadBalancerListenerSSLCertificateInput{
-			LoadBalancerName: new("web"), LoadBalancerPort: 443, SSLCertificateId: new(other),
-		})
-	})
-	ok(k, func(ctx context.Context) (*elb.DeleteLoadBalancerListenersOutput, error) {
-		return k.elb.DeleteLoadBalancerListeners(ctx, &elb.DeleteLoadBalancerListenersInput{LoadBalancerName: new("web"), LoadBalancerPorts: []int32{80, 81}})
-	})
-	b, _ := k.Classic("web")
-	if len(b.Listeners) != 1 || b.Listeners[0].Certificate != other {
-		t.Errorf("listeners %+v, want 443 with the other certificate", b.Listeners)
-	}
-	_, err := k.elb.SetLoadBalancerListenerSSLCertificate(t.Context(), &elb.SetLoadBalancerListenerSSLCertificateInput{
-		LoadBalancerName: new("web"), LoadBalancerPort: 80, SSLCertificateId: new(other),
-	})
-	if code(err) != "ListenerNotFound" {
-		t.Errorf("certificate of no listener: %v", err)
-	}
-}
-
 func TestClassicPolicies(t *testing.T) {
 	t.Parallel()
 	// More calls are made while the clock stands still than AWS allows at once.
@@ -187,35 +146,5 @@ func TestClassicPolicies(t *testing.T) {
 	}
 	if wire := describeWeb(k); len(wire.BackendServerDescriptions) != 0 {
 		t.Errorf("backends %+v, want none", wire.BackendServerDescriptions)
-	}
-}
-
-func TestDescribeClassicPolicies(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.createWeb(nil)
-	describe := func(balancer *string, names ...string) (int, error) {
-		out, err := k.elb.DescribeLoadBalancerPolicies(t.Context(), &elb.DescribeLoadBalancerPoliciesInput{LoadBalancerName: balancer, PolicyNames: names})
-		if err != nil {
-			return 0, err
-		}
-
-		return len(out.PolicyDescriptions), nil
-	}
-	for what, tc := range map[string]struct {
-		balancer *string
-		names    []string
-		count    int
-		code     string
-	}{
-		"samples":          {nil, nil, len(samplePolicies), ""},
-		"one sample":       {nil, []string{"ELBSecurityPolicy-2016-08"}, 1, ""},
-		"of the balancer":  {new("web"), nil, 0, ""},
-		"unknown":          {new("web"), []string{"k8s-SSLNegotiationPolicy-x"}, 0, "PolicyNotFound"},
-		"unknown balancer": {new("nothing"), nil, 0, "LoadBalancerNotFound"},
-	} {
-		if count, err := describe(tc.balancer, tc.names...); count != tc.count || code(err) != tc.code {
-			t.Errorf("%s: %d policies and %v, want %d and %q", what, count, err, tc.count, tc.code)
-		}
 	}
 }

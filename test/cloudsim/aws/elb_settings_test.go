@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 	"github.com/google/go-cmp/cmp"
@@ -188,69 +187,5 @@ func TestClassicInstances(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{k.nodes[1]: "OutOfService Instance"}, health(k.nodes[1], terminated)); diff != "" {
 		t.Errorf("by name, -want +got:\n%s", diff)
-	}
-}
-
-func TestClassicTags(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.createWeb(nil)
-	ok(k, func(ctx context.Context) (*elb.AddTagsOutput, error) {
-		return k.elb.AddTags(ctx, &elb.AddTagsInput{LoadBalancerNames: []string{"web"}, Tags: []elbtypes.Tag{
-			{Key: new("kubernetes.io/service-name"), Value: new("default/web")}, {Key: new("empty")}, {Key: new("kubernetes.io/cluster/demo"), Value: new("shared")},
-		}})
-	})
-	ok(k, func(ctx context.Context) (*elb.RemoveTagsOutput, error) {
-		return k.elb.RemoveTags(ctx, &elb.RemoveTagsInput{LoadBalancerNames: []string{"web"}, Tags: []elbtypes.TagKeyOnly{{Key: new("empty")}, {Key: new("nothing")}}})
-	})
-	out := ok(k, func(ctx context.Context) (*elb.DescribeTagsOutput, error) {
-		return k.elb.DescribeTags(ctx, &elb.DescribeTagsInput{LoadBalancerNames: []string{"web"}})
-	})
-	got := make(map[string]string)
-	for _, tag := range out.TagDescriptions[0].Tags {
-		got[*tag.Key] = *tag.Value
-	}
-	want := map[string]string{"kubernetes.io/cluster/demo": "shared", "kubernetes.io/service-name": "default/web"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tags, -want +got:\n%s", diff)
-	}
-}
-
-func TestClassicInterfacesHoldGroups(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.SetDeletionDelay(time.Minute)
-	first, second := k.group("first"), k.group("second")
-	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.SecurityGroups = []string{first} })
-	remove := func(group string) string {
-		_, err := k.ec2.DeleteSecurityGroup(t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: new(group)})
-
-		return code(err)
-	}
-	if enis := interfaces(k, "ELB web"); len(enis) != 3 || *enis[0].Groups[0].GroupId != first || *enis[0].RequesterId != "amazon-elb" {
-		t.Errorf("network interfaces %+v, want one per subnet with the group", enis)
-	}
-	if got := remove(first); got != "DependencyViolation" {
-		t.Errorf("delete the group in use: %q", got)
-	}
-	ok(k, func(ctx context.Context) (*elb.ApplySecurityGroupsToLoadBalancerOutput, error) {
-		return k.elb.ApplySecurityGroupsToLoadBalancer(ctx, &elb.ApplySecurityGroupsToLoadBalancerInput{LoadBalancerName: new("web"), SecurityGroups: []string{second}})
-	})
-	if got := remove(first); got != "" {
-		t.Errorf("delete the group that was taken off: %q", got)
-	}
-	ok(k, func(ctx context.Context) (*elb.DeleteLoadBalancerOutput, error) {
-		return k.elb.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")})
-	})
-	if got := remove(second); got != "DependencyViolation" {
-		t.Errorf("the interfaces outlive the load balancer, delete its group: %q", got)
-	}
-	k.createWeb(nil)
-	k.sleep(time.Minute)
-	if got := remove(second); got != "" {
-		t.Errorf("delete the group after the delay: %q", got)
-	}
-	if enis := interfaces(k, "ELB web"); len(enis) != 3 {
-		t.Errorf("the new load balancer of that name has %d network interfaces, want 3", len(enis))
 	}
 }

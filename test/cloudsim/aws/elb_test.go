@@ -11,47 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestClassicCreate(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	lb := k.group("k8s-elb-web")
-	out := k.createWeb(func(in *elb.CreateLoadBalancerInput) {
-		in.SecurityGroups = []string{lb}
-		in.Listeners = append(in.Listeners, tlsListener(443))
-	})
-	if dns := *out.DNSName; !strings.HasPrefix(dns, "web-") || !strings.HasSuffix(dns, ".us-west-2.elb.amazonaws.com") {
-		t.Errorf("DNS name is %q", dns)
-	}
-	got, found := k.Classic("web")
-	want := ClassicLoadBalancer{
-		Name: "web", DNSName: *out.DNSName, Scheme: SchemeInternetFacing, VPC: k.seed.VPC, Subnets: k.public(), Zones: k.seed.Zones,
-		SecurityGroups: []string{lb},
-		Listeners: []ClassicListener{
-			{Port: 80, Protocol: "TCP", InstancePort: 30080, InstanceProtocol: "TCP"},
-			{Port: 443, Protocol: "SSL", InstancePort: 30443, InstanceProtocol: "TCP", Certificate: testCertificate, Policies: []string{"ELBSecurityPolicy-2016-08"}},
-		},
-		HealthCheck: ClassicHealthCheck{Target: "TCP:30080", Interval: 30, Timeout: 5, HealthyThreshold: 10, UnhealthyThreshold: 2},
-		Attributes:  ClassicAttributes{IdleTimeout: 60, DrainingTimeout: 300, DesyncMitigation: "defensive"},
-		Policies: map[string]ClassicPolicy{
-			"ELBSecurityPolicy-2016-08": {Type: "SSLNegotiationPolicyType", Attributes: map[string]string{"Reference-Security-Policy": "ELBSecurityPolicy-2016-08"}},
-		},
-		BackendPolicies: map[int32][]string{},
-		Tags:            map[string]string{"kubernetes.io/cluster/demo": "owned"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" || !found {
-		t.Errorf("load balancer found %v, -want +got:\n%s", found, diff)
-	}
-	wire := describeWeb(k)
-	if *wire.Scheme != "internet-facing" || *wire.VPCId != k.seed.VPC || *wire.SourceSecurityGroup.GroupName != "k8s-elb-web" ||
-		len(wire.ListenerDescriptions) != 2 || *wire.ListenerDescriptions[1].Listener.SSLCertificateId != testCertificate ||
-		wire.ListenerDescriptions[1].Listener.LoadBalancerPort != 443 || !wire.CreatedTime.Equal(k.clock.Now()) {
-		t.Errorf("over the wire the load balancer is %+v", wire)
-	}
-	if diff := cmp.Diff(k.public(), wire.Subnets); diff != "" {
-		t.Errorf("subnets over the wire, -want +got:\n%s", diff)
-	}
-}
-
 func describeWeb(k *balancing) elbtypes.LoadBalancerDescription {
 	k.t.Helper()
 	out := ok(k, func(ctx context.Context) (*elb.DescribeLoadBalancersOutput, error) {
@@ -59,23 +18,6 @@ func describeWeb(k *balancing) elbtypes.LoadBalancerDescription {
 	})
 
 	return out.LoadBalancerDescriptions[0]
-}
-
-func TestClassicCreateInternalInChina(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{Region: "cn-north-1"})
-	out := k.createWeb(func(in *elb.CreateLoadBalancerInput) {
-		in.Scheme = new("internal")
-		in.Subnets = []string{k.seed.Private["cn-north-1a"]}
-		in.SecurityGroups = nil
-	})
-	if dns := *out.DNSName; !strings.HasPrefix(dns, "internal-web-") || !strings.HasSuffix(dns, ".cn-north-1.elb.amazonaws.com.cn") {
-		t.Errorf("DNS name is %q", dns)
-	}
-	got, _ := k.Classic("web")
-	if want := k.SecurityGroupIDs("default"); !cmp.Equal(want, got.SecurityGroups) {
-		t.Errorf("without groups it has %v, want the default group %v", got.SecurityGroups, want)
-	}
 }
 
 func TestClassicCreateAgain(t *testing.T) {
@@ -195,66 +137,6 @@ func TestClassicCreateRejected(t *testing.T) {
 				t.Errorf("a rejected call left resources:\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestClassicPaging(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	var want, got []string
-	for i := range 5 {
-		want = append(want, fmt.Sprint("web-", i))
-		k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.LoadBalancerName = new(want[i]) })
-	}
-	pages := 0
-	for p := elb.NewDescribeLoadBalancersPaginator(k.elb, &elb.DescribeLoadBalancersInput{PageSize: new(int32(2))}); p.HasMorePages(); pages++ {
-		page := ok(k, func(ctx context.Context) (*elb.DescribeLoadBalancersOutput, error) { return p.NextPage(ctx) })
-		for _, b := range page.LoadBalancerDescriptions {
-			got = append(got, *b.LoadBalancerName)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" || pages != 3 {
-		t.Errorf("%d pages, want 3, -want +got:\n%s", pages, diff)
-	}
-	_, err := k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{PageSize: new(int32(401))})
-	if code(err) != "ValidationError" {
-		t.Errorf("a page of 401: %v", err)
-	}
-	_, err = k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{LoadBalancerNames: []string{"web-1", "nothing"}})
-	if code(err) != "LoadBalancerNotFound" {
-		t.Errorf("an unknown name: %v", err)
-	}
-}
-
-func TestClassicSubnets(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	public := k.public()
-	k.createWeb(func(in *elb.CreateLoadBalancerInput) { in.Subnets = public[:2] })
-	attached := ok(k, func(ctx context.Context) (*elb.AttachLoadBalancerToSubnetsOutput, error) {
-		return k.elb.AttachLoadBalancerToSubnets(ctx, &elb.AttachLoadBalancerToSubnetsInput{LoadBalancerName: new("web"), Subnets: public[1:]})
-	})
-	if diff := cmp.Diff(public, attached.Subnets); diff != "" {
-		t.Errorf("after attaching, -want +got:\n%s", diff)
-	}
-	detached := ok(k, func(ctx context.Context) (*elb.DetachLoadBalancerFromSubnetsOutput, error) {
-		return k.elb.DetachLoadBalancerFromSubnets(ctx, &elb.DetachLoadBalancerFromSubnetsInput{LoadBalancerName: new("web"), Subnets: public[:2]})
-	})
-	if diff := cmp.Diff(public[2:], detached.Subnets); diff != "" {
-		t.Errorf("after detaching, -want +got:\n%s", diff)
-	}
-	_, err := k.elb.DetachLoadBalancerFromSubnets(t.Context(), &elb.DetachLoadBalancerFromSubnetsInput{LoadBalancerName: new("web"), Subnets: public[2:]})
-	if code(err) != "InvalidConfigurationRequest" {
-		t.Errorf("detaching the last subnet: %v", err)
-	}
-	_, err = k.elb.AttachLoadBalancerToSubnets(t.Context(), &elb.AttachLoadBalancerToSubnetsInput{
-		LoadBalancerName: new("web"), Subnets: []string{k.seed.Private[k.seed.Zones[2]]},
-	})
-	if code(err) != "InvalidConfigurationRequest" {
-		t.Errorf("attaching a second subnet of a zone: %v", err)
-	}
-	if got := interfaces(k, "ELB web"); len(got) != 1 {
-		t.Errorf("network interfaces %v, want one for the subnet that is left", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package aws
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,39 +17,6 @@ func local(in *elbv2.CreateTargetGroupInput) {
 	in.HealthCheckProtocol, in.HealthCheckPort, in.HealthCheckPath = elbv2types.ProtocolEnumHttp, new("32000"), new("/healthz")
 	in.HealthCheckIntervalSeconds, in.HealthCheckTimeoutSeconds = new(int32(10)), new(int32(10))
 	in.HealthyThresholdCount, in.UnhealthyThresholdCount = new(int32(2)), new(int32(2))
-}
-
-func TestTargetGroupCreate(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.createGroup("plain", nil)
-	k.createGroup("local", func(in *elbv2.CreateTargetGroupInput) {
-		local(in)
-		in.Protocol = elbv2types.ProtocolEnumUdp
-		in.Tags = []elbv2types.Tag{{Key: new("kubernetes.io/service-name"), Value: new("default/web")}}
-	})
-	got := k.TargetGroups()
-	want := []TargetGroup{
-		{
-			Name: "local", Protocol: "UDP", Port: 30080, VPC: k.seed.VPC, TargetType: "instance",
-			HealthCheck: TargetHealthCheck{"HTTP", "32000", "/healthz", "200-399", 10, 10, 2, 2},
-			Attributes:  defaultGroupAttributes("UDP"), Tags: map[string]string{"kubernetes.io/service-name": "default/web"},
-		},
-		{
-			Name: "plain", Protocol: "TCP", Port: 30080, VPC: k.seed.VPC, TargetType: "instance",
-			HealthCheck: TargetHealthCheck{"TCP", "traffic-port", "", "", 30, 10, 5, 2},
-			Attributes:  defaultGroupAttributes("TCP"), Tags: map[string]string{},
-		},
-	}
-	for i := range got {
-		if !strings.HasPrefix(got[i].ARN, "arn:aws:elasticloadbalancing:us-west-2:123456789012:targetgroup/"+got[i].Name+"/") {
-			t.Errorf("ARN is %q", got[i].ARN)
-		}
-		got[i].ARN = ""
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("target groups, -want +got:\n%s", diff)
-	}
 }
 
 func TestTargetGroupCreateAgain(t *testing.T) {
@@ -136,30 +102,6 @@ func TestTargetGroupCreateRejected(t *testing.T) {
 	}
 }
 
-func TestHealthCheckIntervalAndTimeout(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	in := k.group80("group")
-	in.HealthCheckIntervalSeconds = new(int32(5))
-	_, err := k.v2.CreateTargetGroup(t.Context(), in)
-	wantCode(t, err, "ValidationError", "Health check interval must be greater than the timeout")
-	in.HealthCheckTimeoutSeconds = new(int32(5))
-	_, err = k.v2.CreateTargetGroup(t.Context(), in)
-	wantCode(t, err, "")
-	arn := k.TargetGroups()[0].ARN
-	_, err = k.v2.ModifyTargetGroup(t.Context(), &elbv2.ModifyTargetGroupInput{
-		TargetGroupArn: new(arn), HealthCheckTimeoutSeconds: new(int32(6)),
-	})
-	wantCode(t, err, "ValidationError", "greater than the timeout")
-	_, err = k.v2.ModifyTargetGroup(t.Context(), &elbv2.ModifyTargetGroupInput{
-		TargetGroupArn: new(arn), HealthCheckTimeoutSeconds: new(int32(6)), HealthCheckIntervalSeconds: new(int32(30)),
-	})
-	wantCode(t, err, "")
-	if got := k.TargetGroups()[0].HealthCheck; got.Interval != 30 || got.Timeout != 6 {
-		t.Errorf("interval and timeout are %d and %d, want 30 and 6", got.Interval, got.Timeout)
-	}
-}
-
 func TestTargetGroupModify(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
@@ -188,43 +130,6 @@ func TestTargetGroupModify(t *testing.T) {
 	}
 	_, err := k.v2.ModifyTargetGroup(t.Context(), &elbv2.ModifyTargetGroupInput{TargetGroupArn: new(arn + "0")})
 	wantCode(t, err, "TargetGroupNotFound")
-}
-
-func TestTargetGroupDescribe(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{PageSize: 2})
-	balancer := k.createNet(nil)
-	var arns []string
-	for i := range 5 {
-		arns = append(arns, k.createGroup(fmt.Sprint("group-", i), nil))
-	}
-	k.listen(balancer, arns[3], 80)
-	count := 0
-	for p := elbv2.NewDescribeTargetGroupsPaginator(k.v2, &elbv2.DescribeTargetGroupsInput{}); p.HasMorePages(); {
-		page := ok(k, func(ctx context.Context) (*elbv2.DescribeTargetGroupsOutput, error) { return p.NextPage(ctx) })
-		count += len(page.TargetGroups)
-	}
-	if count != 5 {
-		t.Errorf("%d target groups over all pages, want 5", count)
-	}
-	for what, tc := range map[string]struct {
-		in    elbv2.DescribeTargetGroupsInput
-		count int
-		code  string
-	}{
-		"balancer":         {elbv2.DescribeTargetGroupsInput{LoadBalancerArn: new(balancer)}, 1, ""},
-		"names":            {elbv2.DescribeTargetGroupsInput{Names: []string{"group-1", "group-2"}}, 2, ""},
-		"arns":             {elbv2.DescribeTargetGroupsInput{TargetGroupArns: arns[:1]}, 1, ""},
-		"unknown name":     {elbv2.DescribeTargetGroupsInput{Names: []string{"group-1", "nothing"}}, 0, "TargetGroupNotFound"},
-		"unknown arn":      {elbv2.DescribeTargetGroupsInput{TargetGroupArns: []string{arns[0] + "0"}}, 0, "TargetGroupNotFound"},
-		"unknown balancer": {elbv2.DescribeTargetGroupsInput{LoadBalancerArn: new(balancer + "0")}, 0, "LoadBalancerNotFound"},
-		"two ways":         {elbv2.DescribeTargetGroupsInput{LoadBalancerArn: new(balancer), Names: []string{"group-1"}}, 0, "ValidationError"},
-	} {
-		out, err := k.v2.DescribeTargetGroups(t.Context(), &tc.in)
-		if code(err) != tc.code || (err == nil && len(out.TargetGroups) != tc.count) {
-			t.Errorf("%s: %v and %v, want %d and %q", what, out, err, tc.count, tc.code)
-		}
-	}
 }
 
 func TestTargetGroupDelete(t *testing.T) {
@@ -292,31 +197,6 @@ func (k *balancing) health(group string, named ...string) map[string]string {
 	}
 
 	return states
-}
-
-func TestTargetsRegister(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	group := k.createGroup("group", nil)
-	stopped := k.seed.AddNode(InstanceSpec{State: Stopped})
-	foreign := k.Seed("other").AddNodes(1)[0]
-	wantCode(t, k.register(group, k.nodes...), "")
-	wantCode(t, k.register(group, k.nodes[0]), "")
-	wantCode(t, k.register(group, k.nodes[0], stopped), "InvalidTarget", "not in a running state", stopped)
-	wantCode(t, k.register(group, "i-0"), "InvalidTarget")
-	wantCode(t, k.register(group, foreign), "InvalidTarget")
-	wantCode(t, k.register(group, make([]string, 101)...), "ValidationError")
-	wantCode(t, k.register(group+"0", k.nodes[0]), "TargetGroupNotFound")
-	k.SetQuotas(Quotas{Targets: 3})
-	wantCode(t, k.register(group, k.nodes[0]), "")
-	wantCode(t, k.register(group, k.seed.AddNodes(1)[0]), "TooManyTargets")
-	var want []Target
-	for _, id := range slices.Sorted(slices.Values(k.nodes)) {
-		want = append(want, Target{id, 30080})
-	}
-	if diff := cmp.Diff(want, k.TargetGroups()[0].Targets); diff != "" {
-		t.Errorf("targets, -want +got:\n%s", diff)
-	}
 }
 
 func TestTargetHealth(t *testing.T) {

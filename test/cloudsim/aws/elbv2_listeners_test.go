@@ -13,33 +13,6 @@ func secured(in *elbv2.CreateListenerInput) {
 	in.Protocol, in.Certificates = elbv2types.ProtocolEnumTls, []elbv2types.Certificate{{CertificateArn: new(testCertificate)}}
 }
 
-func TestListenerCreate(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	balancer, group := k.createNet(nil), k.createGroup("group", nil)
-	in := listenerInput(balancer, group, 443)
-	secured(in)
-	in.Tags = []elbv2types.Tag{{Key: new("a"), Value: new("b")}}
-	out := ok(k, func(ctx context.Context) (*elbv2.CreateListenerOutput, error) { return k.v2.CreateListener(ctx, in) })
-	wire := out.Listeners[0]
-	if *wire.LoadBalancerArn != balancer || *wire.Port != 443 || wire.Protocol != elbv2types.ProtocolEnumTls ||
-		*wire.Certificates[0].CertificateArn != testCertificate || *wire.SslPolicy != "ELBSecurityPolicy-2016-08" ||
-		wire.DefaultActions[0].Type != elbv2types.ActionTypeEnumForward || *wire.DefaultActions[0].TargetGroupArn != group {
-		t.Errorf("response is %+v", wire)
-	}
-	n, _ := k.Network("net")
-	want := []NetworkListener{{
-		ARN: *wire.ListenerArn, Port: 443, Protocol: "TLS", TargetGroup: "group", Certificates: []string{testCertificate},
-		Policy: "ELBSecurityPolicy-2016-08", Tags: map[string]string{"a": "b"},
-	}}
-	if diff := cmp.Diff(want, n.Listeners); diff != "" {
-		t.Errorf("listeners, -want +got:\n%s", diff)
-	}
-	if len(n.TargetGroups) != 1 || n.TargetGroups[0].ARN != group {
-		t.Errorf("target groups of the load balancer %+v", n.TargetGroups)
-	}
-}
-
 func TestListenerCreateCases(t *testing.T) {
 	t.Parallel()
 	forward := func(arn string) []elbv2types.Action {
@@ -178,37 +151,4 @@ func TestListenerModify(t *testing.T) {
 	wantCode(t, err, "ListenerNotFound")
 	arn = second
 	wantCode(t, modify(elbv2.ModifyListenerInput{}), "ListenerNotFound")
-}
-
-func TestListenerDescribe(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{PageSize: 2})
-	balancer, group := k.createNet(nil), k.createGroup("group", nil)
-	var arns []string
-	for port := range int32(5) {
-		arns = append(arns, k.listen(balancer, group, 80+port))
-	}
-	ports := make(map[int32]bool)
-	for p := elbv2.NewDescribeListenersPaginator(k.v2, &elbv2.DescribeListenersInput{LoadBalancerArn: new(balancer)}); p.HasMorePages(); {
-		page := ok(k, func(ctx context.Context) (*elbv2.DescribeListenersOutput, error) { return p.NextPage(ctx) })
-		for _, l := range page.Listeners {
-			ports[*l.Port] = true
-		}
-	}
-	if len(ports) != 5 {
-		t.Errorf("listeners on %v, want five ports", ports)
-	}
-	for what, tc := range map[string]struct {
-		in   elbv2.DescribeListenersInput
-		code string
-	}{
-		"arns":             {elbv2.DescribeListenersInput{ListenerArns: arns[:2]}, ""},
-		"unknown arn":      {elbv2.DescribeListenersInput{ListenerArns: []string{arns[0] + "0"}}, "ListenerNotFound"},
-		"unknown balancer": {elbv2.DescribeListenersInput{LoadBalancerArn: new(balancer + "0")}, "LoadBalancerNotFound"},
-		"nothing":          {elbv2.DescribeListenersInput{}, "ValidationError"},
-	} {
-		if _, err := k.v2.DescribeListeners(t.Context(), &tc.in); code(err) != tc.code {
-			t.Errorf("%s: %v, want %q", what, err, tc.code)
-		}
-	}
 }

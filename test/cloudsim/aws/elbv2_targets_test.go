@@ -2,8 +2,6 @@ package aws
 
 import (
 	"testing"
-
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 func TestTargetsAreRejectedTogether(t *testing.T) {
@@ -56,13 +54,4 @@ func TestProtectedLoadBalancerStays(t *testing.T) {
 	}
 	k.Protect("net", false)
 	wantCode(t, k.deleteNet(arn), "")
-}
-
-func TestInstanceThatStopsBeforeItsRegistration(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	group := k.createGroup("group", nil)
-	k.Interceptor().Inject("elbv2.RegisterTargets", simserver.Nth(1), simserver.Before(func() { k.Terminate(k.nodes[1]) }))
-	wantCode(t, k.register(group, k.nodes...), "InvalidTarget", "'"+k.nodes[1]+"'")
-	wantCode(t, k.register(group, k.nodes[0], k.nodes[2]), "")
 }

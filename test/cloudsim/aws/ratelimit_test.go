@@ -125,24 +125,6 @@ func TestDocumentedBuckets(t *testing.T) {
 	}
 }
 
-func TestBucketRefill(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	read := func() error {
-		_, err := k.v2.DescribeTargetGroups(t.Context(), &elbv2.DescribeTargetGroupsInput{})
-
-		return err
-	}
-	got := []int{passed(t, "ThrottlingException", read)}
-	for _, d := range []time.Duration{99 * time.Millisecond, time.Millisecond, 300 * time.Millisecond, 4 * time.Second} {
-		k.sleep(d)
-		got = append(got, passed(t, "ThrottlingException", read))
-	}
-	if diff := cmp.Diff([]int{40, 0, 1, 3, 40}, got); diff != "" {
-		t.Errorf("calls that pass (-want +got):\n%s", diff)
-	}
-}
-
 func TestBucketsOfAccountAndAPI(t *testing.T) {
 	t.Parallel()
 	k := startBalancing(t, Options{})
@@ -160,46 +142,4 @@ func TestBucketsOfAccountAndAPI(t *testing.T) {
 	}
 	_, err := k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
 	wantCode(t, err, "")
-}
-
-func TestBucketLowered(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.SetThrottle("elbv2/resource-intensive", 0.1, 2)
-	create := func() error {
-		_, err := k.v2.CreateLoadBalancer(t.Context(), k.net())
-
-		return err
-	}
-	got := []int{passed(t, "ThrottlingException", create)}
-	k.sleep(10 * time.Second)
-	got = append(got, passed(t, "ThrottlingException", create))
-	if diff := cmp.Diff([]int{2, 1}, got); diff != "" {
-		t.Errorf("creations that pass (-want +got):\n%s", diff)
-	}
-	if n := k.Throttles("elbv2/resource-intensive"); n != 2 {
-		t.Errorf("the bucket throttled %d calls, want 2", n)
-	}
-	_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
-	wantCode(t, err, "")
-}
-
-func TestBucketRaisedAndDisabled(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.SetThrottle("elbv2/account", 100, 200)
-	k.SetThrottle("elbv2/non-mutating", 50, 150)
-	n := passed(t, "ThrottlingException", func() error {
-		_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
-
-		return err
-	})
-	if n != 150 {
-		t.Errorf("%d reads pass with a raised bucket, want 150", n)
-	}
-	k = startBalancing(t, Options{DisableThrottling: true})
-	for range 60 {
-		_, err := k.v2.DescribeLoadBalancers(t.Context(), &elbv2.DescribeLoadBalancersInput{})
-		wantCode(t, err, "")
-	}
 }

@@ -6,13 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	"github.com/google/go-cmp/cmp"
 )
 
 // bind is a call with its input.
@@ -44,83 +41,6 @@ func populate(k *balancing) {
 		LoadBalancerArn: made.LoadBalancers[0].LoadBalancerArn, Port: new(int32(80)), Protocol: elbv2types.ProtocolEnumTcp,
 		DefaultActions: []elbv2types.Action{{Type: elbv2types.ActionTypeEnumForward, TargetGroupArn: arn}},
 	}))
-}
-
-// destroy changes all that populate made.
-func destroy(k *balancing) {
-	k.t.Helper()
-	net, _ := k.Network("net")
-	ok(k, bind(k.elb.DeleteLoadBalancer, &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")}))
-	ok(k, bind(k.v2.DeleteLoadBalancer, &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &net.ARN}))
-	ok(k, bind(k.v2.DeleteTargetGroup, &elbv2.DeleteTargetGroupInput{TargetGroupArn: &net.TargetGroups[0].ARN}))
-	group := k.SecurityGroupIDs("front")[0]
-	ok(k, bind(k.ec2.RevokeSecurityGroupIngress, &ec2.RevokeSecurityGroupIngressInput{
-		GroupId: &group, IpPermissions: []ec2types.IpPermission{{
-			IpProtocol: new("tcp"), FromPort: new(int32(80)), ToPort: new(int32(80)),
-			IpRanges: []ec2types.IpRange{{CidrIp: new("10.0.0.0/8")}},
-		}},
-	}))
-	ok(k, bind(k.ec2.CreateTags, &ec2.CreateTagsInput{
-		Resources: []string{k.nodes[1], k.seed.NodeGroup}, Tags: []ec2types.Tag{{Key: new("a"), Value: new("b")}},
-	}))
-	k.Terminate(k.nodes[2])
-}
-
-// A state can be restored repeatedly, with the same behavior each time.
-func TestSnapshot(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	populate(k)
-	k.SetDeletionDelay(time.Minute)
-	before, leaks := k.Dump(), k.Leaks()
-	snapshot := k.Snapshot()
-	var ends []string
-	for range 3 {
-		destroy(k)
-		ends = append(ends, k.group("late"))
-		if k.Dump() == before {
-			t.Error("nothing has changed")
-		}
-		k.Restore(snapshot)
-		if diff := cmp.Diff(before, k.Dump()); diff != "" {
-			t.Errorf("-before +restored:\n%s", diff)
-		}
-		if diff := cmp.Diff(leaks, k.Leaks()); diff != "" {
-			t.Errorf("-before +restored:\n%s", diff)
-		}
-	}
-	other := startBalancing(t, Options{})
-	other.Restore(snapshot)
-	if diff := cmp.Diff(before, other.Dump()); diff != "" {
-		t.Errorf("-before +restored elsewhere:\n%s", diff)
-	}
-	destroy(&balancing{Cloud: other.Cloud, t: t, seed: k.seed, nodes: k.nodes, elb: other.elb, v2: other.v2, ec2: other.ec2})
-	ends = append(ends, other.group("late"))
-	if ends[0] != ends[1] || ends[1] != ends[2] || ends[2] != ends[3] {
-		t.Errorf("new resources have other IDs each time: %v", ends)
-	}
-}
-
-// Scheduled changes are part of the state.
-func TestSnapshotKeepsPending(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	populate(k)
-	k.SetDeletionDelay(time.Minute)
-	held := len(k.Cloud.ec2.interfaces.byID)
-	ok(k, bind(k.elb.DeleteLoadBalancer, &elb.DeleteLoadBalancerInput{LoadBalancerName: new("web")}))
-	snapshot := k.Snapshot()
-	for range 2 {
-		k.sleep(time.Minute)
-		k.Leaks()
-		if now := len(k.Cloud.ec2.interfaces.byID); now >= held {
-			t.Errorf("%d network interfaces are left of %d", now, held)
-		}
-		k.Restore(snapshot)
-		if now := len(k.Cloud.ec2.interfaces.byID); now != held {
-			t.Errorf("%d network interfaces of %d are back", now, held)
-		}
-	}
 }
 
 // A copy has nothing in common with what it was made of, so that neither changes
