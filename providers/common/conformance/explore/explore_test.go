@@ -195,29 +195,6 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestInjectPair injects a fault into the recovery, too.
-func TestInjectPair(t *testing.T) {
-	t.Parallel()
-
-	for first := 1; first <= 4; first++ {
-		for second := 1; second <= 4; second++ {
-			for next := range 2 {
-				for _, fault := range explore.Faults() {
-					e := explorer(ensure, ensure, func(ctx context.Context, c *cloud) error {
-						if err := deleteAll(ctx, c); err != nil {
-							return err
-						}
-
-						return ensure(ctx, c)
-					})
-					e.Strict = true
-					e.InjectPair(t, explore.Injection{First: first, Fault: fault}, explore.Injection{First: second, Fault: fault}, next)
-				}
-			}
-		}
-	}
-}
-
 // TestContinue has the same process go on unless it was killed.
 func TestContinue(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,7 @@
 package loadbalancers
 
 import (
-	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -91,33 +89,5 @@ func TestLeftOut(t *testing.T) {
 		if len(tc.names) == 0 || len(after)-len(before) != len(tc.names)-len(tc.comes) {
 			t.Errorf("%s: %d cases are left out, %d without it", name, len(before), len(after))
 		}
-	}
-}
-
-// TestPrepare proves what an adapter must have, and the defaults.
-func TestPrepare(t *testing.T) {
-	t.Parallel()
-
-	complete := build{}.adapter()
-	for name, remove := range map[string]func(*Adapter){
-		"Provider":  func(a *Adapter) { a.Provider = "" },
-		"NewCloud":  func(a *Adapter) { a.NewCloud = nil },
-		"Malformed": func(a *Adapter) { a.Malformed = nil },
-		"Budget":    func(a *Adapter) { a.Budget = Budget{} },
-		"Protocols": func(a *Adapter) { a.Protocols = []v1.Protocol{v1.ProtocolUDP} },
-	} {
-		incomplete := complete
-		remove(&incomplete)
-		if _, err := incomplete.prepare(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("without %s: %v", name, err)
-		}
-	}
-	complete.Protocols, complete.Timeout, complete.Patience, complete.Budget.Services = nil, 0, 0, 0
-	got, err := complete.prepare()
-	if err != nil || len(got.Protocols) != 1 || got.Protocols[0] != v1.ProtocolTCP || got.Budget.Services != 100 {
-		t.Errorf("defaults: %+v, %v", got, err)
-	}
-	if f := newFixture(t, got); f.Timeout != 30*time.Second || f.Patience != 30*time.Second {
-		t.Errorf("defaults: %+v", f.Limits)
 	}
 }

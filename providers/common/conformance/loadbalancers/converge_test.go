@@ -83,13 +83,7 @@ func (s *balancers) putListeners(ctx context.Context, want *model, lb *balancer)
 		if same && !s.rewrites {
 			continue
 		}
-		err := s.cloud.putListener(ctx, want.name, port, wanted)
-		if s.recreates && errors.Is(err, apierr.ErrNotFound) {
-			if _, err = s.create(ctx, want); err == nil {
-				err = s.cloud.putListener(ctx, want.name, port, wanted)
-			}
-		}
-		if err != nil && !s.ignoresErrors {
+		if err := s.cloud.putListener(ctx, want.name, port, wanted); err != nil && !s.ignoresErrors {
 			return err
 		}
 	}

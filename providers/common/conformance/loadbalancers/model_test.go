@@ -79,7 +79,7 @@ func (s *balancers) build(cluster string, service *v1.Service, nodes []*v1.Node,
 	}
 	var targets []string
 	for _, node := range nodes {
-		if s.trusting || slices.Contains(running, node.Spec.ProviderID) {
+		if slices.Contains(running, node.Spec.ProviderID) {
 			targets = append(targets, node.Spec.ProviderID)
 		}
 	}

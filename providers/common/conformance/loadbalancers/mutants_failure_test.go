@@ -3,7 +3,6 @@ package loadbalancers
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"sync/atomic"
 
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
 )
@@ -60,7 +58,6 @@ func loadMutants() map[string]mutant {
 	return map[string]mutant{
 		"serves a few at once":    {busy(), "busy", []string{many, "a resync of many Services writes nothing and costs few calls"}},
 		"changes twice at a time": {faulty(func(s *balancers) { s.unlocked, s.duplicates = true, true }), "2 load balancers", []string{one}},
-		"creates twice at a time": {faulty(func(s *balancers) { s.unlocked, s.recreates = true, true }), "left behind", []string{race}},
 		"creates again":           {faulty(func(s *balancers) { s.upserts = true }), "left behind", []string{race}},
 		"reads too often": {replacing(func(w *balancersWith, correct *balancers) {
 			w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
@@ -150,24 +147,6 @@ func failureMutants() map[string]mutant {
 // pageMutants are about pages of proxies.
 func pageMutants() map[string]mutant {
 	return map[string]mutant{
-		"a 404 of a proxy is no load balancer": {replacing(func(w *balancersWith, correct *balancers) {
-			w.get = func(ctx context.Context, cluster string, service *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
-				status, exists, err := correct.GetLoadBalancer(ctx, cluster, service)
-				if page, ok := errors.AsType[sim.PageError](err); ok && page == http.StatusNotFound {
-					return nil, false, nil
-				}
-
-				return status, exists, err
-			}
-		}), "is no error", harness.Select(failureCases(), conformance.ProxyNotFound.String(), "then recovers")},
-		"a page is a deletion": {removing(func(ctx context.Context, correct *balancers, cluster string, service *v1.Service) error {
-			err := correct.EnsureLoadBalancerDeleted(ctx, cluster, service)
-			if page, ok := errors.AsType[sim.PageError](err); ok && page == http.StatusOK {
-				return nil
-			}
-
-			return err
-		}), "is no error", harness.Select(failureCases(), conformance.ProxyOK.String(), "then recovers")},
 		"a page is a conflict": {removing(func(ctx context.Context, correct *balancers, cluster string, service *v1.Service) error {
 			err := correct.EnsureLoadBalancerDeleted(ctx, cluster, service)
 			if _, ok := errors.AsType[sim.PageError](err); ok {

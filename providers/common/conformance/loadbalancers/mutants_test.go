@@ -79,18 +79,6 @@ func wanting(change func(w *model)) build {
 	return faulty(func(s *balancers) { s.want = change })
 }
 
-// seeing builds a provider that ensures another Service in place of the Service.
-func seeing(change func(service *v1.Service)) build {
-	return replacing(func(w *balancersWith, correct *balancers) {
-		w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-			service = service.DeepCopy()
-			change(service)
-
-			return correct.EnsureLoadBalancer(ctx, cluster, service, nodes)
-		}
-	})
-}
-
 // sparsely builds a provider that supports little.
 func sparsely(build build) build {
 	build.sparse = true

@@ -39,10 +39,8 @@ type faults struct {
 	rewrites      bool // writes listeners that are as they should be
 	keepsRules    bool // removes no rules that are stale
 	keepsPorts    bool // removes no listeners that are stale
-	trusting      bool // makes targets of all nodes
 	shared        bool // rules have no owner
 	upserts       bool // UpdateLoadBalancer creates what is missing
-	recreates     bool // creates a balancer again that is deleted meanwhile
 	caches        bool // keeps the balancers that it has read, and never reads them again
 	early         bool // changes rules before it validates the Service
 	assumes       bool // notes that an operation is done before it is

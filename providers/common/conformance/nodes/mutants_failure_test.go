@@ -3,8 +3,6 @@ package nodes
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -82,49 +80,17 @@ func failureMutants() map[string]mutant {
 		"has no deadline": {
 			build{options: func(o *instance.Options) { o.Timeout = time.Hour }}, "did not return", failing("later", conformance.Hanging),
 		},
+		"a page is an invalid call": {
+			build{client: func(c *client) {
+				c.page = func(_ int, err error) error { return apierr.Mark(apierr.ErrInvalid, errors.New(err.Error())) }
+			}}, "means invalid", failing("later", conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway),
+		},
 	}
 }
 
 // notHanging returns the failures in which a call fails at once.
 func notHanging() []conformance.Failure {
 	return slices.DeleteFunc(conformance.Failures(), func(f conformance.Failure) bool { return f == conformance.Hanging })
-}
-
-// pageMutants are about pages of proxies.
-func pageMutants() map[string]mutant {
-	// A page with this status is a response without machines.
-	isEmpty := func(empty int) build {
-		return build{client: func(c *client) {
-			c.page = func(status int, err error) error {
-				if status == empty {
-					return nil
-				}
-
-				return err
-			}
-		}}
-	}
-	unavailable := func(meaning error) build {
-		return build{client: func(c *client) {
-			c.page = func(_ int, err error) error { return apierr.Mark(meaning, errors.New(err.Error())) }
-		}}
-	}
-	pages := []conformance.Failure{conformance.ProxyNotFound, conformance.ProxyOK, conformance.ProxyBadGateway}
-	queued := func(failure conformance.Failure) string {
-		return fmt.Sprintf("new nodes of a cloud %s are queued again afterwards", failure)
-	}
-
-	return map[string]mutant{
-		"a 404 of a proxy is no instance": {isEmpty(http.StatusNotFound), "is gone", failing("later", conformance.ProxyNotFound)},
-		"a page is an empty list":         {isEmpty(http.StatusOK), "is gone", failing("later", conformance.ProxyOK)},
-		"a 502 is an empty list":          {isEmpty(http.StatusBadGateway), "is gone", failing("later", conformance.ProxyBadGateway)},
-		"a page is an invalid call": {
-			unavailable(apierr.ErrInvalid), "means invalid", failing("later", pages...),
-		},
-		"a page is nothing to wait for": {
-			unavailable(apierr.ErrInvalid), "not queued", []string{queued(conformance.ProxyNotFound), queued(conformance.ProxyOK), queued(conformance.ProxyBadGateway)},
-		},
-	}
 }
 
 // prematureSource is a source that takes a failure for a result.
@@ -147,10 +113,6 @@ func costMutants() map[string]mutant {
 			"initializing many nodes costs a constant number of calls",
 			"a steady pass over many nodes costs a constant number of calls",
 			"a lifecycle pass over many nodes costs a constant number of calls",
-		}},
-		// The calls exceed the budget, or take too long.
-		"one call per node after an outage": {perNode, " nodes", []string{
-			"new nodes cost a constant number of calls after an outage",
 		}},
 		"mixes up callers": {mixed(), "want", []string{
 			"results under load are those of the node in question",

@@ -32,13 +32,6 @@ func identityMutants() map[string]mutant {
 				"a node is initialized by its system UUID in capitals",
 			},
 		},
-		"finds by the same letters only": {
-			sourcing(func(s *source) {
-				s.match = func(m *sim.Machine, ref instance.Ref) bool {
-					return matches(m, ref) && (ref.ProviderID != "" || ref.SystemUUID == m.Ref.SystemUUID)
-				}
-			}), "not within", []string{"a node is initialized by its system UUID in capitals"},
-		},
 		"finds by one byte order only": {
 			sourcing(func(s *source) {
 				s.match = func(m *sim.Machine, ref instance.Ref) bool {
@@ -46,20 +39,10 @@ func identityMutants() map[string]mutant {
 				}
 			}), "not within", []string{"a node is initialized by its system UUID in mixed-endian order"},
 		},
-		"takes any machine": {
-			sourcing(func(s *source) {
-				s.match = func(m *sim.Machine, ref instance.Ref) bool { return ref.ProviderID == "" || matches(m, ref) }
-				s.pick = first
-			}), "want",
-			[]string{"a node is initialized as kubelet registers it", "an instance made later is found"},
-		},
 		"writes its own spelling": {
 			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) {
 				m.ProviderID = sim.Scheme + strings.TrimPrefix(m.ProviderID, sim.Scheme)
 			}), "providerID is", []string{"a providerID is echoed as written"},
-		},
-		"no ID": {
-			describing(func(_ *v1.Node, m *cloudprovider.InstanceMetadata) { m.ProviderID = "" }), "providerID is", []string{byID},
 		},
 		"chooses a duplicate": {
 			sourcing(func(s *source) { s.pick = first }), "of two", []string{"two instances of one name are an error"},

@@ -77,11 +77,6 @@ func objectMutants() map[string]mutant {
 			"sessions are open",
 			[]string{"Close ends the sessions for good"},
 		},
-		"logs in after Close": {
-			build{client: func(c *client) { c.reopens = true }},
-			"sessions are open",
-			[]string{"Close ends the sessions for good"},
-		},
 		"Close waits forever": {
 			object(func(p *providerWith) {
 				end := p.close

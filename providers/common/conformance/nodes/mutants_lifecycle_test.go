@@ -150,9 +150,6 @@ func lifecycleMutants() map[string]mutant {
 			"the node is gone",
 			[]string{"a node without providerID is never gone"},
 		},
-		"kept forever": {
-			build{options: func(o *instance.Options) { o.KeepMissing = true }}, "it exists", []string{gone},
-		},
 		"kept with an error": {
 			replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {
 				n.exists = func(ctx context.Context, node *v1.Node) (bool, error) {
@@ -165,11 +162,6 @@ func lifecycleMutants() map[string]mutant {
 				}
 			}), "a node that is not gone is kept without an error",
 			[]string{"a deleted instance keeps a young node", "a node without providerID is never gone"},
-		},
-		"name before ID": {
-			sourcing(func(s *source) {
-				s.match = func(m *sim.Machine, ref instance.Ref) bool { return m.Ref.NodeName == ref.NodeName || matches(m, ref) }
-			}), "it exists", []string{"a successor of the same name is another instance"},
 		},
 	}
 }

@@ -104,7 +104,7 @@ func failing(when string, failures ...conformance.Failure) []string {
 // allMutants returns all of them by name.
 func allMutants() map[string]mutant {
 	all := map[string]mutant{}
-	for _, group := range []map[string]mutant{objectMutants(), identityMutants(), metadataMutants(), lifecycleMutants(), confirmationMutants(), ownershipMutants(), failureMutants(), pageMutants(), costMutants()} {
+	for _, group := range []map[string]mutant{objectMutants(), identityMutants(), metadataMutants(), lifecycleMutants(), confirmationMutants(), ownershipMutants(), failureMutants(), costMutants()} {
 		maps.Copy(all, group)
 	}
 

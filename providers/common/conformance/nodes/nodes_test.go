@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -63,34 +62,6 @@ func TestLeftOut(t *testing.T) {
 		if left != tc.left {
 			t.Errorf("%s: %d cases are left out, want %d", name, left, tc.left)
 		}
-	}
-}
-
-// TestPrepare proves what an adapter must have, and the defaults.
-func TestPrepare(t *testing.T) {
-	t.Parallel()
-
-	complete := build{}.adapter()
-	for name, remove := range map[string]func(*Adapter){
-		"Provider":  func(a *Adapter) { a.Provider = "" },
-		"NewCloud":  func(a *Adapter) { a.NewCloud = nil },
-		"Malformed": func(a *Adapter) { a.Malformed = nil },
-		"Elsewhere": func(a *Adapter) { a.Elsewhere = nil },
-		"Budget":    func(a *Adapter) { a.Budget = Budget{} },
-	} {
-		incomplete := complete
-		remove(&incomplete)
-		if _, err := incomplete.prepare(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("without %s: %v", name, err)
-		}
-	}
-	complete.Spellings, complete.Timeout, complete.Patience, complete.MaxStaleness, complete.Budget.Nodes = nil, 0, 0, 0, 0
-	got, err := complete.prepare()
-	if err != nil || got.Spellings("x") != nil || got.Budget.Nodes != 100 || got.MaxStaleness != 10*time.Second {
-		t.Errorf("defaults: %+v, %v", got, err)
-	}
-	if f := newFixture(t, got); f.Timeout != 30*time.Second || f.Patience != 30*time.Second {
-		t.Errorf("defaults: %+v", f.Limits)
 	}
 }
 

@@ -26,7 +26,6 @@ type client struct {
 	noLogin bool // never logs in again
 	// page replaces the error of a proxy's page, for the status that it has.
 	page    func(status int, err error) error
-	reopens bool // logs in although it was closed
 	broken  bool // set by the first failure of a fragile client
 	fragile bool // never works again after a failure
 
@@ -39,7 +38,7 @@ type client struct {
 func (c *client) current() (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed && !c.reopens {
+	if c.closed {
 		return 0, errors.New("the client is closed")
 	}
 	if c.broken {
@@ -72,7 +71,7 @@ func (c *client) ready(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	c.mu.Lock()
-	kept := c.session == 0 && (!c.closed || c.reopens)
+	kept := c.session == 0 && !c.closed
 	if kept {
 		c.session = session
 	}

@@ -3,14 +3,12 @@ package routes
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"sync/atomic"
 
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/sim"
 )
@@ -33,15 +31,9 @@ func staleMutants() map[string]mutant {
 				return routes, err
 			}
 		}), "an instance is lost", []string{deleted, movesDeleted}},
-		"leaves it where it is": {
-			faulty(func(s *provider) { s.stays = true }), "not as wanted",
-			[]string{"deleting a route late leaves the one that replaced it"},
-		},
-		"does not replace":           {faulty(func(s *provider) { s.strict = true }), "it exists already", []string{"deleting a route late leaves the one that replaced it"}},
-		"deletes by range":           {faulty(func(s *provider) { s.blind = true }), "not as wanted", []string{"deleting a route late leaves the one that replaced it"}},
-		"never deletes nor moves":    {stuck(), "", []string{left, deleted, moves, movesDeleted}},
-		"stopped is a black hole":    {faulty(func(s *provider) { s.followsNode = true }), "", []string{"the route of a stopped node settles"}},
-		"stopped nodes get no route": {unstarted(), "", []string{"the route of a stopped node settles"}},
+		"deletes by range":        {faulty(func(s *provider) { s.blind = true }), "not as wanted", []string{"deleting a route late leaves the one that replaced it"}},
+		"never deletes nor moves": {stuck(), "", []string{left, deleted, moves, movesDeleted}},
+		"stopped is a black hole": {faulty(func(s *provider) { s.followsNode = true }), "", []string{"the route of a stopped node settles"}},
 	}
 }
 
@@ -51,32 +43,6 @@ func stuck() build {
 	build.faulty = func(s *provider) { s.stays = true }
 
 	return build
-}
-
-// unstarted builds a provider that deletes the route of a stopped node and never
-// creates it again.
-func unstarted() build {
-	return replacing(func(w *routesWith, correct *provider) {
-		var stopped atomic.Bool
-		w.list = func(ctx context.Context) ([]*cloudprovider.Route, error) {
-			routes, err := correct.ListRoutes(ctx, cluster)
-			for _, route := range routes {
-				if id, known := correct.target(route.TargetNode); known == nil && correct.stopped(id) {
-					stopped.Store(true)
-					route.Blackhole = true
-				}
-			}
-
-			return routes, err
-		}
-		w.create = func(ctx context.Context, route *cloudprovider.Route) error {
-			if stopped.Load() {
-				return nil
-			}
-
-			return correct.CreateRoute(ctx, "", "", route)
-		}
-	})
 }
 
 func failureMutants() map[string]mutant {
@@ -121,24 +87,6 @@ func failureMutants() map[string]mutant {
 // pageMutants are about pages of proxies.
 func pageMutants() map[string]mutant {
 	return map[string]mutant{
-		"a page is a deletion": {deleting(func(ctx context.Context, correct *provider, route *cloudprovider.Route) error {
-			err := correct.DeleteRoute(ctx, "", route)
-			if status, ok := errors.AsType[sim.PageError](err); ok && status == http.StatusOK {
-				return nil
-			}
-
-			return err
-		}), "DeleteRoute is no error", harness.Select(failureCases(), conformance.ProxyOK.String(), "then recovers")},
-		"a 404 of a proxy is no route": {replacing(func(w *routesWith, correct *provider) {
-			w.list = func(ctx context.Context) ([]*cloudprovider.Route, error) {
-				routes, err := correct.ListRoutes(ctx, cluster)
-				if status, ok := errors.AsType[sim.PageError](err); ok && status == http.StatusNotFound {
-					return nil, nil
-				}
-
-				return routes, err
-			}
-		}), "ListRoutes is no error", harness.Select(failureCases(), conformance.ProxyNotFound.String(), "then recovers")},
 		"a page is a conflict": {replacing(func(w *routesWith, correct *provider) {
 			w.list = func(ctx context.Context) ([]*cloudprovider.Route, error) {
 				routes, err := correct.ListRoutes(ctx, cluster)
@@ -154,19 +102,6 @@ func pageMutants() map[string]mutant {
 
 // faultMutants are about operations that are not finished.
 func faultMutants() map[string]mutant {
-	// once notes in the cloud what it is about to do, and does it only once.
-	once := func(ctx context.Context, correct *provider, route *cloudprovider.Route, verb string, do func(context.Context) error) error {
-		key := verb + route.DestinationCIDR
-		correct.cloud.Lock()
-		done := correct.cloud.notes[key]
-		correct.cloud.notes[key] = true
-		correct.cloud.Unlock()
-		if done {
-			return nil
-		}
-
-		return do(ctx)
-	}
 	// halfway is a provider that needs two calls for a route.
 	halfway := func() build {
 		return replacing(func(w *routesWith, correct *provider) {
@@ -188,14 +123,6 @@ func faultMutants() map[string]mutant {
 	}
 
 	return map[string]mutant{
-		"creates every route once": {creating(func(ctx context.Context, correct *provider, route *cloudprovider.Route) error {
-			return once(ctx, correct, route, "create ", func(ctx context.Context) error {
-				return correct.CreateRoute(ctx, "", "", route)
-			})
-		}), "not as wanted", slices.Concat(
-			harness.Select(faultCases(), "creating", "throttled"), harness.Select(faultCases(), "creating", "failed"),
-			harness.Select(faultCases(), "creating", "dropped"),
-		)},
 		"leaves the half of it": {halfway(), "did not recover", harness.Select(faultCases(), "a route is recovered")},
 	}
 }

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -134,13 +133,6 @@ func lifecycleMutants() map[string]mutant {
 
 			return correct.CreateRoute(ctx, "", "", route)
 		}), "no IPv6", []string{lifecycle6, both}},
-		"one route for each node": {listing(func(routes []*cloudprovider.Route) []*cloudprovider.Route {
-			slices.SortFunc(routes, func(x, y *cloudprovider.Route) int {
-				return cmp.Or(cmp.Compare(x.TargetNode, y.TargetNode), cmp.Compare(x.DestinationCIDR, y.DestinationCIDR))
-			})
-
-			return slices.CompactFunc(routes, func(x, y *cloudprovider.Route) bool { return x.TargetNode == y.TargetNode })
-		}), "passes settle", []string{both}},
 		"one name for all": {listing(func(routes []*cloudprovider.Route) []*cloudprovider.Route {
 			for _, route := range routes {
 				route.Name = "route"
@@ -170,7 +162,6 @@ func lifecycleMutants() map[string]mutant {
 		"lists for every route": {
 			faulty(func(s *provider) { s.everyCall = true }), "the budget is", []string{many},
 		},
-		"loses routes under load": {lossy(), "not as wanted", []string{many}},
 		"reads every route": {replacing(func(w *routesWith, correct *provider) {
 			w.list = func(ctx context.Context) ([]*cloudprovider.Route, error) {
 				routes, err := correct.ListRoutes(ctx, cluster)
@@ -195,24 +186,4 @@ func lifecycleMutants() map[string]mutant {
 			}
 		}), "decoys changed", []string{"routes of others are left alone"}},
 	}
-}
-
-// lossy builds a provider that writes the whole table that it has read, so that
-// the last of several writers wins.
-func lossy() build {
-	return creating(func(ctx context.Context, correct *provider, route *cloudprovider.Route) error {
-		correct.cloud.Lock()
-		table := slices.Clone(correct.cloud.routes)
-		correct.cloud.Unlock()
-		if err := correct.CreateRoute(ctx, "", "", route); err != nil {
-			return err
-		}
-		correct.cloud.Lock()
-		defer correct.cloud.Unlock()
-		made := correct.cloud.routes[len(correct.cloud.routes)-1]
-		table = append(table, made)
-		correct.cloud.routes = table
-
-		return nil
-	})
 }

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -56,31 +55,5 @@ func TestLeftOut(t *testing.T) {
 		if left != len(tc.names) {
 			t.Errorf("%s: %d cases are left out, want %v", name, left, tc.names)
 		}
-	}
-}
-
-// TestPrepare proves what an adapter must have, and the defaults.
-func TestPrepare(t *testing.T) {
-	t.Parallel()
-
-	complete := build{}.adapter()
-	for name, remove := range map[string]func(*Adapter){
-		"Provider": func(a *Adapter) { a.Provider = "" },
-		"NewCloud": func(a *Adapter) { a.NewCloud = nil },
-		"Budget":   func(a *Adapter) { a.Budget = Budget{} },
-	} {
-		incomplete := complete
-		remove(&incomplete)
-		if _, err := incomplete.prepare(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("without %s: %v", name, err)
-		}
-	}
-	complete.Timeout, complete.Patience, complete.Budget.Routes = 0, 0, 0
-	got, err := complete.prepare()
-	if err != nil || got.Budget.Routes != 50 {
-		t.Errorf("defaults: %+v, %v", got, err)
-	}
-	if f := newFixture(t, got); f.Timeout != 30*time.Second || f.Patience != 30*time.Second {
-		t.Errorf("defaults: %+v", f.Limits)
 	}
 }
