@@ -13,11 +13,8 @@ type Cloud struct {
 	vcenters []*VCenter
 }
 
-// Start checks the spec, builds its inventory and listens. Close ends it.
+// Start builds the inventory of the spec and listens. Close ends it.
 func Start(spec Spec) (*Cloud, error) {
-	if err := spec.Validate(); err != nil {
-		return nil, err
-	}
 	cloud := &Cloud{}
 	directories := spec.directories()
 	for i := range spec.VCenters {

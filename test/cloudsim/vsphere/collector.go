@@ -91,29 +91,6 @@ func (c *collector) CreateFilter(ctx *simulator.Context, req *types.CreateFilter
 	return body
 }
 
-func (c *collector) drop(f *filter) {
-	c.filters = slices.DeleteFunc(c.filters, func(other *filter) bool { return other == f })
-	c.pending = slices.DeleteFunc(c.pending, func(p change) bool { return p.filter == f.Self })
-	simulator.RemoveReference(&c.Filter, f.Self)
-}
-
-// CancelWaitForUpdates implements the method of that name.
-func (c *collector) CancelWaitForUpdates(*types.CancelWaitForUpdates) soap.HasFault {
-	c.endWait()
-
-	return &methods.CancelWaitForUpdatesBody{Res: new(types.CancelWaitForUpdatesResponse)}
-}
-
-// WaitForUpdates implements the method of that name.
-func (c *collector) WaitForUpdates(ctx *simulator.Context, req *types.WaitForUpdates) soap.HasFault {
-	set, fault := c.wait(ctx, req.Version, nil)
-	if fault != nil {
-		return &methods.WaitForUpdatesBody{Fault_: simulator.Fault("", fault)}
-	}
-
-	return &methods.WaitForUpdatesBody{Res: &types.WaitForUpdatesResponse{Returnval: *set}}
-}
-
 // WaitForUpdatesEx implements the method of that name.
 func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForUpdatesEx) soap.HasFault {
 	set, fault := c.wait(ctx, req.Version, req.Options)

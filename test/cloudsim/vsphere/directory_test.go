@@ -2,7 +2,6 @@ package vsphere
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -107,38 +106,5 @@ func TestRareFailuresDoNotLock(t *testing.T) {
 	}
 	if n := v.Lockouts(); n != 0 {
 		t.Errorf("%d lockouts, want none: at most 4 failures in 180 s", n)
-	}
-}
-
-func TestLinkedVCentersShareThePassword(t *testing.T) {
-	t.Parallel()
-	cloud, _ := linked(t)
-	cloud.VCenter("a").SetPassword("rotated")
-	for name, want := range map[string]string{"a": "rotated", "b": "rotated", "alone": defaultPassword} {
-		v := cloud.VCenter(name)
-		if err := try(t, v, want); err != nil || v.Password() != want {
-			t.Errorf("login at %s with %q: %v", name, want, err)
-		}
-	}
-}
-
-func TestLinkedIsChecked(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		linked [][]string
-		want   string
-	}{
-		"One":     {[][]string{{"a"}}, "want two vcenters or more"},
-		"Unknown": {[][]string{{"a", "c"}}, `linked vcenter "c" does not exist`},
-		"Twice":   {[][]string{{"a", "b"}, {"b", "a"}}, `linked vcenter "b" appears twice`},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			spec := Spec{VCenters: []VCenterSpec{{Name: "a"}, {Name: "b"}}, Linked: tc.linked}
-			if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Validate() = %v, want %q", err, tc.want)
-			}
-		})
 	}
 }

@@ -1,10 +1,9 @@
 // Package vsphere simulates vCenters: SOAP and REST over TLS on loopback, an
-// inventory that a few lines of YAML or Go describe, and faults on demand. Tests
+// inventory that a few lines of Go describe, and faults on demand. Tests
 // of the vSphere provider, the demo and the benchmark run against it with the
 // client they use in production.
 //
-//	spec, err := vsphere.ParseSpec(yaml)        // or a Spec literal, or Fleet for many VMs
-//	cloud, err := vsphere.Start(spec)
+//	cloud, err := vsphere.Start(spec)           // a Spec literal, with Fleet for many VMs
 //	defer cloud.Close()
 //	v := cloud.VCenter("vc-a")                  // v.URL(), v.CAFile(), v.User(), v.Password()
 //
@@ -39,8 +38,8 @@
 //     request again what came after any version that was not truncated, and after a
 //     truncated one only until the next response; other versions fault with
 //     InvalidCollectorVersion. A wait ends with its session (NotAuthenticated),
-//     with CancelWaitForUpdates or a newer wait on the same collector
-//     (RequestCanceled), and when its client hangs up.
+//     with a newer wait on the same collector (RequestCanceled), and when its client
+//     hangs up.
 //   - Unknown property paths fault with InvalidProperty. Paths with keys work in
 //     reads and in filters: config.extraConfig["guestinfo.metadata"]. Properties
 //     that are not set are left out of an enter; when they become unset later, the
@@ -49,7 +48,7 @@
 //     and the next page needs a role on the root folder, see [VCenter.SetHidden]. Pages
 //     that are not read stay until they are dropped ([VCenter.UnreadPages]). Properties
 //     that cannot be read are in the missingSet, see [VCenter.SetUnreadable].
-//   - Searches obey the datacenter and find UUIDs in any case.
+//   - Searches by UUID obey the datacenter and find UUIDs in any case.
 //   - A guest that is switched off reports no networks, and no name unless
 //     [VM.KeepHostname] is set.
 //   - VMs leave and return under another managed object reference: [VM.Unregister],
@@ -72,9 +71,8 @@
 //   - The REST API is served at /api and at /rest, or at one of them alone
 //     ([VCenter.SetRESTPaths]). The tag service refuses more than 360 operations a
 //     second.
-//   - Objects and tags without permission for the account are left out of views and
-//     of the responses of the tag service: see [VCenter.SetHidden] and
-//     [VCenter.SetTagHidden].
+//   - Objects without permission for the account are left out of views and of the
+//     responses of the tag service: see [VCenter.SetHidden].
 //   - Several vCenters share nothing, except the directory of those in
 //     [Spec.Linked]. Managed object references repeat from one
 //     to the next, as they do in life; UUIDs do not.
@@ -82,14 +80,13 @@
 //
 // # What it does not do
 //
-//   - VMs are made by the spec, [VCenter.AddVM], [VM.Clone] and CloneVM_Task, not
-//     by CreateVM_Task: there is no datastore. Power, rename, relocate, destroy and
-//     reconfigure work over SOAP too.
+//   - VMs are made and changed by the spec, [VCenter.AddVM] and the methods of [VM],
+//     not over SOAP: there is no datastore.
 //   - PartialUpdates is ignored: a change always carries the whole property that
 //     the filter names.
 //   - There are no other privileges; use [Fault] with NoPermission.
 //   - Tokens of the security token service are not checked.
 //   - Of vCenter's managers only those for sessions, properties, views, searches,
 //     tasks, events, options and custom fields exist; of REST, sessions and tags.
-//   - Host names match exactly, and FindByIp searches only guest.ipAddress.
+//   - Nothing is searched for by name or address.
 package vsphere

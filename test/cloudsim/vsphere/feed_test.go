@@ -2,61 +2,14 @@ package vsphere
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vmware/govmomi/property"
-	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
-
-func TestFeedPagesIn(t *testing.T) {
-	t.Parallel()
-	const n = 1000
-	spec := small()
-	spec.VCenters[0].Datacenters[0].VMs = Fleet("node", n)
-	v := start(t, spec).VCenter("vc")
-	w := startWatch(t, login(t, v))
-	v.Reset()
-	kinds := make(map[string]int)
-	for _, update := range w.pageIn(t) {
-		if update.Kind != types.ObjectUpdateKindEnter {
-			t.Fatalf("%s of %s, want enter", update.Kind, update.Obj)
-		}
-		kinds[update.Obj.Type]++
-	}
-	want := map[string]int{
-		"VirtualMachine": n, "HostSystem": 2, "ClusterComputeResource": 1, "ResourcePool": 1, "Folder": 4, "Datacenter": 1,
-	}
-	if diff := cmp.Diff(want, kinds); diff != "" {
-		t.Errorf("objects (-want +got):\n%s", diff)
-	}
-	if v.Polls() != (n+9+maxUpdates-1)/maxUpdates || v.Total() != 0 {
-		t.Errorf("%d polls and %d other calls to page %d objects in", v.Polls(), v.Total(), n+9)
-	}
-	const burst = 300
-	for _, vm := range v.VMs()[:burst] { // is delivered, each VM once or more
-		if err := vm.SetHostname("new-" + vm.Name()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	changed := make(map[types.ManagedObjectReference]bool)
-	for len(changed) < burst {
-		updates, _, err := w.next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, update := range updates {
-			changed[update.Obj] = true
-		}
-	}
-}
 
 func TestFeedReportsChanges(t *testing.T) {
 	t.Parallel()
@@ -127,52 +80,6 @@ func TestFeedReportsChanges(t *testing.T) {
 	}
 }
 
-func TestFeedReportsNewFolderOfVM(t *testing.T) {
-	t.Parallel()
-	v := start(t, small()).VCenter("vc")
-	w := startWatch(t, login(t, v))
-	w.pageIn(t)
-	if err := v.VM("one").MoveTo("k8s/prod"); err != nil {
-		t.Fatal(err)
-	}
-	updates, _, err := w.next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, update := range updates {
-		got = append(got, string(update.Kind)+" "+update.Obj.Type)
-	}
-	slices.Sort(got)
-	if diff := cmp.Diff([]string{"enter Folder", "enter Folder", "modify VirtualMachine"}, got); diff != "" {
-		t.Errorf("updates (-want +got):\n%s", diff)
-	}
-}
-
-func TestFeedUnsetIsAssignedNil(t *testing.T) {
-	t.Parallel()
-	v := start(t, small()).VCenter("vc")
-	w := startWatch(t, login(t, v))
-	w.pageIn(t)
-	if err := v.VM("one").PowerOff(); err != nil {
-		t.Fatal(err)
-	}
-	updates, _, err := w.next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := make(map[string]types.AnyType)
-	for _, change := range updates[0].ChangeSet {
-		if values[change.Name] = change.Val; change.Op != types.PropertyChangeOpAssign {
-			t.Errorf("%s: op %s, want assign", change.Name, change.Op)
-		}
-	}
-	nics, ok := values["guest.net"].(types.ArrayOfGuestNicInfo)
-	if !ok || len(nics.GuestNicInfo) != 0 || values["guest.hostName"] != nil {
-		t.Errorf("values after power off: %#v", values)
-	}
-}
-
 func TestFeedLostResponseIsSentAgain(t *testing.T) {
 	t.Parallel()
 	v := start(t, small()).VCenter("vc")
@@ -230,15 +137,6 @@ func TestFeedWaits(t *testing.T) {
 	}
 	err = waiting(func() {
 		eventually(t, v.isPolling)
-		if err := w.collector.CancelWaitForUpdates(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	if !isFault(err, &types.RequestCanceled{}) {
-		t.Errorf("canceled: %v", err)
-	}
-	err = waiting(func() {
-		eventually(t, v.isPolling)
 		v.TerminateSessions()
 	})
 	if !isFault(err, &types.NotAuthenticated{}) {
@@ -252,64 +150,6 @@ func (v *VCenter) isPolling() bool {
 	defer v.mu.Unlock()
 
 	return len(v.sessions.polling) > 0
-}
-
-func TestFeedClientGivesUp(t *testing.T) {
-	t.Parallel()
-	v := start(t, small()).VCenter("vc")
-	w := startWatch(t, login(t, v))
-	w.pageIn(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		_, _, err := w.next(ctx)
-		done <- err
-	}()
-	eventually(t, v.isPolling)
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	eventually(t, func() bool { return !v.isPolling() }) // the server notices
-	if err := v.VM("one").PowerOff(); err != nil {
-		t.Fatal(err)
-	}
-	if updates, _, err := w.next(t.Context()); err != nil || len(updates) != 1 {
-		t.Errorf("nothing is lost: %v, %v", updates, err)
-	}
-}
-
-func TestFeedOfHostView(t *testing.T) {
-	t.Parallel()
-	v := start(t, small()).VCenter("vc")
-	client := login(t, v)
-	host := v.dcs[0].hosts[0].Self
-	made, err := view.NewManager(client.Client).CreateContainerView(t.Context(), host, []string{"VirtualMachine"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	collector := property.DefaultCollector(client.Client)
-	if _, err := collector.CreateFilter(t.Context(), viewFilter(made.Reference(),
-		types.PropertySpec{Type: "VirtualMachine", PathSet: []string{"name"}})); err != nil {
-		t.Fatal(err)
-	}
-	w := &watch{client: client, collector: collector}
-	if all := w.pageIn(t); len(all) != 1 {
-		t.Fatalf("VMs on host-1: %v", all)
-	}
-	for _, step := range []struct{ vm, host, kind string }{{"two", "host-1", "enter"}, {"one", "host-2", "leave"}} {
-		if err := v.VM(step.vm).Migrate(step.host); err != nil {
-			t.Fatal(err)
-		}
-		updates, _, err := w.next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := fmt.Sprint(len(updates), updates[0].Kind, updates[0].Obj)
-		if want := fmt.Sprint(1, step.kind, v.VM(step.vm).Reference()); got != want {
-			t.Errorf("after %s went to %s: %s, want %s", step.vm, step.host, got, want)
-		}
-	}
 }
 
 // A version that was not truncated stays good, a truncated one only until the next

@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/vmware/govmomi/simulator"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -26,14 +24,6 @@ type filter struct {
 	members   map[types.ManagedObjectReference]bool
 	seen      uint64 // moment of the feed
 	shaped    bool   // members are those of a moment whose shape still holds
-}
-
-// DestroyPropertyFilter implements the method of that name.
-func (f *filter) DestroyPropertyFilter(ctx *simulator.Context, req *types.DestroyPropertyFilter) soap.HasFault {
-	f.collector.drop(f)
-	ctx.Session.Remove(ctx, req.This)
-
-	return &methods.DestroyPropertyFilterBody{Res: new(types.DestroyPropertyFilterResponse)}
 }
 
 func (f *filter) reset() {

@@ -2,11 +2,8 @@ package vsphere
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"net/url"
-	"os"
 	"testing"
 	"time"
 
@@ -194,20 +191,40 @@ func eventually(t *testing.T, happened func() bool) {
 	}
 }
 
-// writeKeyPair writes a self-signed certificate and its key as PEM.
-func writeKeyPair(t *testing.T, certFile, keyFile string) {
-	t.Helper()
-	pair := solutionUser(t)
-	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		certFile: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
-		keyFile:  {Type: "PRIVATE KEY", Bytes: key},
-	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+// large has one of everything.
+func large() Spec {
+	return Spec{VCenters: []VCenterSpec{{
+		Name: "vc",
+		Tags: Tags{"unused": {"tag"}},
+		Datacenters: []DatacenterSpec{
+			{
+				Name: "dc-a", Folder: "emea/prod", Tags: Tags{"region": {"eu"}},
+				Clusters: []ClusterSpec{{
+					Name: "cluster", Tags: Tags{"zone": {"eu-1"}},
+					Hosts: []HostSpec{{Name: "host-1", Tags: Tags{"rack": {"r1"}}}, {Name: "host-2"}},
+					Pools: []PoolSpec{{Name: "pool", Tags: Tags{"zone": {"pool"}}, Pools: []PoolSpec{{Name: "nested"}}}},
+					VApps: []PoolSpec{{Name: "vapp", Tags: Tags{"zone": {"vapp"}}}},
+				}},
+				Hosts:   []HostSpec{{Name: "alone"}},
+				Folders: []FolderSpec{{Path: "k8s", Tags: Tags{"zone": {"folder"}}}},
+				VMs: []VMSpec{
+					{
+						Name: "node", Hostname: "node.example", UUID: "56492E42-22AD-3911-6D72-59CC8F26BC90",
+						Guest: "rhel9_64Guest", CPUs: 8, MemoryMB: 512, Host: "host-2", Pool: "cluster/pool/nested", Folder: "k8s/prod",
+						NICs: []NIC{
+							{Network: "internal", IPs: []string{"fd00::1", "10.0.0.1"}, MAC: "00:50:56:00:00:01"},
+							{IPs: []string{"172.17.0.1"}, DeviceConfigID: new(int32(-1))},
+							{},
+						},
+						ExtraConfig: map[string]string{"guestinfo.metadata": "e30=", "guestinfo.metadata.encoding": "base64"},
+						Tags:        Tags{"zone": {"one", "two"}},
+					},
+					{Name: "in-vapp", Pool: "cluster/vapp", Power: Off},
+					{Name: "on-alone", Host: "alone", Power: Suspended, NICs: []NIC{{IPs: []string{"10.0.0.3"}}}},
+					{Name: "no-tools", Pool: "cluster", NoTools: true, NICs: []NIC{{IPs: []string{"10.0.0.4"}}}},
+				},
+			},
+			{Name: "dc-b"},
+		},
+	}}}
 }

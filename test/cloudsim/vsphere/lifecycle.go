@@ -15,7 +15,7 @@ import (
 // https://developer.broadcom.com/xapis/vsphere-automation-api/latest/api/vcenter/vm/vm__action=unregister/post
 func (vm *VM) Unregister() error {
 	return vm.change(func(m *machine) error {
-		if m.mustBeOff() != nil {
+		if m.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
 			return errors.New("it is running")
 		}
 		m.leave()
@@ -231,7 +231,7 @@ func (vm *VM) setRole(role int32) error {
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vim.VirtualMachine.html
 func (vm *VM) SetTemplate(template bool) error {
 	return vm.change(func(m *machine) error {
-		if m.mustBeOff() != nil {
+		if m.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
 			return errors.New("it is running")
 		}
 		m.Config.Template = template

@@ -34,7 +34,7 @@ const (
 var plurals = map[string]string{"category": "Categories", "tag": "Tags"}
 
 // isPoll reports whether a SOAP method waits for changes.
-func isPoll(method string) bool { return method == "WaitForUpdatesEx" || method == "WaitForUpdates" }
+func isPoll(method string) bool { return method == "WaitForUpdatesEx" }
 
 // restCall names a REST call from its method, its path below restPrefix and its
 // action:

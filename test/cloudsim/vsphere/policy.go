@@ -18,7 +18,6 @@ type policy struct {
 	idleLimit   time.Duration
 	unreadable  map[types.ManagedObjectReference]map[string]types.BaseMethodFault
 	hidden      map[types.ManagedObjectReference]bool
-	hiddenTags  map[string]bool // tags and categories by id
 }
 
 // wholeObject is used instead of a property for an object as a whole.

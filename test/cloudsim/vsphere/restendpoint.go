@@ -3,7 +3,6 @@ package vsphere
 import (
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -20,10 +19,9 @@ const maxRESTSessions = 550
 // https://developer.vmware.com/apis/vsphere-automation/latest/cis. It is guarded by
 // VCenter.mu.
 type restEndpoint struct {
-	down    bool
-	timeout time.Duration
-	absent  map[string]bool // paths that are not served
-	calls   map[string]int  // by path
+	down   bool
+	absent map[string]bool // paths that are not served
+	calls  map[string]int  // by path
 }
 
 // RESTDown stops the service behind the REST API: its calls get the status 503

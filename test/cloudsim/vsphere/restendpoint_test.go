@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
@@ -59,20 +58,5 @@ func TestRESTSessionsAreLimited(t *testing.T) {
 	}
 	if err := tryREST(t, v, v.User(), v.Password()); err != nil {
 		t.Errorf("login after a logout: %v", err)
-	}
-}
-
-func TestRESTIdleTimeoutIsItsOwn(t *testing.T) {
-	t.Parallel()
-	spec := small()
-	spec.VCenters[0].RESTSessionTimeout = 5 * time.Minute
-	v := start(t, spec).VCenter("vc")
-	client := login(t, v)
-	loginREST(t, v, client)
-	v.mu.Lock()
-	v.sessions.now = func() time.Time { return time.Now().Add(6 * time.Minute) }
-	v.mu.Unlock()
-	if left := v.Sessions(); len(left) != 1 || left[0].REST {
-		t.Errorf("sessions: %+v, want the SOAP session", left)
 	}
 }

@@ -131,7 +131,7 @@ func restPathOf(r *http.Request) string {
 // called with mu held.
 func (v *VCenter) serveREST(r *http.Request, call simserver.Call, path string) *httptest.ResponseRecorder {
 	response := httptest.NewRecorder()
-	if v.refuseREST(response, call) || v.refuseTags(response, r, call) {
+	if v.refuseREST(response, call) || v.refuseTags(response, call) {
 		return response
 	}
 	v.mux.ServeHTTP(response, r)

@@ -12,18 +12,26 @@ import (
 )
 
 // searchIndex finds VMs as a vCenter does: inside the given datacenter, UUIDs in
-// any case. Host names and addresses match exactly. Searches for hosts find none.
+// any case. Searches for hosts find none.
 type searchIndex struct {
 	simulator.SearchIndex
 
 	v *VCenter
 }
 
-// search returns the VMs that match, those created first in front.
-func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, match func(*machine) bool) []types.ManagedObjectReference {
+// search returns the VMs with a UUID, those created first in front.
+func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, uuid string, instance *bool) []types.ManagedObjectReference {
+	uuid = strings.ToLower(uuid) // as those of VMs are
 	var found []*machine
 	for _, m := range s.v.vms {
-		if vmSearch && (dc == nil || m.dc.dc.Self == *dc) && match(m) {
+		if !vmSearch || m.Config == nil || dc != nil && m.dc.dc.Self != *dc {
+			continue
+		}
+		has := m.Config.Uuid
+		if instance != nil && *instance {
+			has = m.Config.InstanceUuid
+		}
+		if has == uuid {
 			found = append(found, m)
 		}
 	}
@@ -36,29 +44,6 @@ func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, ma
 	return refs
 }
 
-func byUUID(want string, instance *bool) func(*machine) bool {
-	want = strings.ToLower(want) // as those of VMs are
-
-	return func(m *machine) bool {
-		if m.Config == nil {
-			return false
-		}
-		if instance != nil && *instance {
-			return m.Config.InstanceUuid == want
-		}
-
-		return m.Config.Uuid == want
-	}
-}
-
-func byDNSName(want string) func(*machine) bool {
-	return func(m *machine) bool { return want != "" && m.Guest.HostName == want }
-}
-
-func byIP(want string) func(*machine) bool {
-	return func(m *machine) bool { return want != "" && m.Guest.IpAddress == want }
-}
-
 func first(refs []types.ManagedObjectReference) *types.ManagedObjectReference {
 	if len(refs) == 0 {
 		return nil
@@ -69,42 +54,14 @@ func first(refs []types.ManagedObjectReference) *types.ManagedObjectReference {
 
 // FindByUuid implements the method of that name.
 func (s *searchIndex) FindByUuid(_ *simulator.Context, req *types.FindByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
+	refs := s.search(req.Datacenter, req.VmSearch, req.Uuid, req.InstanceUuid)
 
 	return &methods.FindByUuidBody{Res: &types.FindByUuidResponse{Returnval: first(refs)}}
 }
 
 // FindAllByUuid implements the method of that name.
 func (s *searchIndex) FindAllByUuid(_ *simulator.Context, req *types.FindAllByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
+	refs := s.search(req.Datacenter, req.VmSearch, req.Uuid, req.InstanceUuid)
 
 	return &methods.FindAllByUuidBody{Res: &types.FindAllByUuidResponse{Returnval: refs}}
-}
-
-// FindByDnsName implements the method of that name.
-func (s *searchIndex) FindByDnsName(_ *simulator.Context, req *types.FindByDnsName) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, byDNSName(req.DnsName))
-
-	return &methods.FindByDnsNameBody{Res: &types.FindByDnsNameResponse{Returnval: first(refs)}}
-}
-
-// FindAllByDnsName implements the method of that name.
-func (s *searchIndex) FindAllByDnsName(_ *simulator.Context, req *types.FindAllByDnsName) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, byDNSName(req.DnsName))
-
-	return &methods.FindAllByDnsNameBody{Res: &types.FindAllByDnsNameResponse{Returnval: refs}}
-}
-
-// FindByIp implements the method of that name.
-func (s *searchIndex) FindByIp(_ *simulator.Context, req *types.FindByIp) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, byIP(req.Ip))
-
-	return &methods.FindByIpBody{Res: &types.FindByIpResponse{Returnval: first(refs)}}
-}
-
-// FindAllByIp implements the method of that name.
-func (s *searchIndex) FindAllByIp(_ *simulator.Context, req *types.FindAllByIp) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, byIP(req.Ip))
-
-	return &methods.FindAllByIpBody{Res: &types.FindAllByIpResponse{Returnval: refs}}
 }

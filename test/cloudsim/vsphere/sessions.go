@@ -51,7 +51,6 @@ func (v *VCenter) TerminateSessions() {
 // sessions adds to vcsim's sessions what it lacks. It is guarded by VCenter.mu.
 type sessions struct {
 	v       *VCenter
-	timeout time.Duration
 	now     func() time.Time
 	rest    map[string]*rest.Session // owned by vcsim
 	borrows map[string]bool          // REST ids that are SOAP cookies
@@ -60,10 +59,9 @@ type sessions struct {
 	polling map[string]int // long polls in progress
 }
 
-func newSessions(v *VCenter, timeout time.Duration) *sessions {
+func newSessions(v *VCenter) *sessions {
 	return &sessions{
 		v:       v,
-		timeout: timeout,
 		now:     time.Now,
 		borrows: make(map[string]bool),
 		tickets: make(map[string]bool),
@@ -127,10 +125,10 @@ func (s *sessions) list() []Session {
 func (s *sessions) expire() {
 	now := s.now()
 	s.end(func(u types.UserSession) bool {
-		return s.polling[u.Key] == 0 && now.Sub(u.LastActiveTime) > s.timeout
+		return s.polling[u.Key] == 0 && now.Sub(u.LastActiveTime) > sessionTimeout
 	})
 	for id, u := range s.rest {
-		if now.Sub(u.LastAccessed) > s.v.restEndpoint.timeout {
+		if now.Sub(u.LastAccessed) > sessionTimeout {
 			delete(s.rest, id)
 			delete(s.borrows, id)
 		}

@@ -3,12 +3,9 @@ package vsphere
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -37,52 +34,21 @@ func (t *tagRate) allow(now time.Time) bool {
 	return t.calls <= maxTagCalls
 }
 
-// SetTagHidden makes a vCenter behave as if the account had no permission on a
-// tag, or on a whole category if tag is empty: lists leave it out, and reading it is
-// refused. https://developer.broadcom.com/xapis/vsphere-automation-api/latest/cis-tagging
-func (v *VCenter) SetTagHidden(category, tag string, hidden bool) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	id := v.tags.category(category)
-	if tag != "" {
-		found := v.tags.find(category, tag)
-		if found == nil {
-			return fmt.Errorf("hide tag: no tag %q in category %q", tag, category)
-		}
-		id = found.ID
-	}
-	if v.policy.hiddenTags == nil {
-		v.policy.hiddenTags = make(map[string]bool)
-	}
-	v.policy.hiddenTags[id] = hidden
-
-	return nil
-}
-
-// refuseTags responds to a call of the tag service that is one too many or about
-// something that the account may not read. It is called with mu held and reports
-// whether it did.
-func (v *VCenter) refuseTags(w http.ResponseWriter, r *http.Request, call simserver.Call) bool {
-	switch {
-	case call.Group != groupTags:
+// refuseTags responds to a call of the tag service that is one too many. It is
+// called with mu held and reports whether it did.
+func (v *VCenter) refuseTags(w http.ResponseWriter, call simserver.Call) bool {
+	if call.Group != groupTags || v.tagRate.allow(v.sessions.now()) {
 		return false
-	case !v.tagRate.allow(v.sessions.now()):
-		w.WriteHeader(http.StatusServiceUnavailable)
-
-		return true
-	case v.policy.hiddenTags[strings.TrimPrefix(path.Base(r.URL.Path), "id:")]:
-		w.WriteHeader(http.StatusForbidden)
-
-		return true
 	}
+	w.WriteHeader(http.StatusServiceUnavailable)
 
-	return false
+	return true
 }
 
 // hideTags removes from a response of the tag service what the account may not
 // read. It is called with mu held.
 func (v *VCenter) hideTags(call simserver.Call, response *httptest.ResponseRecorder) {
-	if call.Group != groupTags || response.Code != http.StatusOK || len(v.policy.hidden)+len(v.policy.hiddenTags) == 0 {
+	if call.Group != groupTags || response.Code != http.StatusOK || len(v.policy.hidden) == 0 {
 		return
 	}
 	var body any
@@ -116,16 +82,12 @@ func (v *VCenter) prune(value any) any {
 // hides reports whether an element of a list is, or is about, something that the
 // account may not read.
 func (v *VCenter) hides(element any) bool {
-	switch element := element.(type) {
-	case string:
-		return v.policy.hiddenTags[element]
-	case map[string]any:
-		id, _ := element["id"].(string)
-		kind, _ := element["type"].(string)
-		tag, _ := element["tag_id"].(string)
-
-		return v.policy.hiddenTags[tag] || v.policy.hidden[types.ManagedObjectReference{Type: kind, Value: id}] || v.hides(element["object_id"])
+	object, ok := element.(map[string]any)
+	if !ok {
+		return false
 	}
+	id, _ := object["id"].(string)
+	kind, _ := object["type"].(string)
 
-	return false
+	return v.policy.hidden[types.ManagedObjectReference{Type: kind, Value: id}] || v.hides(object["object_id"])
 }

@@ -1,9 +1,7 @@
 package vsphere
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -22,9 +20,9 @@ import (
 )
 
 const (
-	defaultUser           = "administrator@vsphere.local"
-	defaultPassword       = "secret"
-	defaultSessionTimeout = 30 * time.Minute
+	defaultUser     = "administrator@vsphere.local"
+	defaultPassword = "secret"
+	sessionTimeout  = 30 * time.Minute
 )
 
 // VCenter is one simulated vCenter. Its interceptor counts and delays calls and
@@ -61,27 +59,17 @@ type VCenter struct {
 }
 
 func startVCenter(spec VCenterSpec, accounts *directory) (*VCenter, error) {
-	timeout := cmp.Or(spec.SessionTimeout, defaultSessionTimeout)
 	v := &VCenter{
-		name:         spec.Name,
-		directory:    accounts,
-		restEndpoint: restEndpoint{timeout: cmp.Or(spec.RESTSessionTimeout, timeout)},
-		vms:          make(map[types.ManagedObjectReference]*machine),
+		name:      spec.Name,
+		directory: accounts,
+		vms:       make(map[types.ManagedObjectReference]*machine),
 	}
 	v.SetLatency(spec.Latency)
-	config := simserver.Config{Address: spec.Listen, Plain: spec.Plain, InMemory: spec.InMemory}
-	if spec.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(spec.CertFile, spec.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("load certificate: %w", err)
-		}
-		config.Certificate = &pair
-	}
-	v.newService(timeout)
+	v.newService()
 	if err := v.build(spec); err != nil {
 		return nil, err
 	}
-	server, err := simserver.Start(config, v)
+	server, err := simserver.Start(simserver.Config{Address: spec.Listen, Plain: spec.Plain, InMemory: spec.InMemory}, v)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +85,7 @@ func startVCenter(spec VCenterSpec, accounts *directory) (*VCenter, error) {
 // newService makes an empty vcsim. It shares nothing that changes with others of
 // its kind: of vcsim's managers it has those that our clients use, and what vcsim
 // would take from package variables it copies.
-func (v *VCenter) newService(timeout time.Duration) {
+func (v *VCenter) newService() {
 	content := types.ServiceContent{
 		RootFolder:          vpx.ServiceContent.RootFolder,
 		PropertyCollector:   vpx.ServiceContent.PropertyCollector,
@@ -126,7 +114,7 @@ func (v *VCenter) newService(timeout time.Duration) {
 	v.feed = newFeed()
 	v.registry.AddHandler(v.feed)
 	v.registry.Handler = v.intercept
-	v.sessions = newSessions(v, timeout)
+	v.sessions = newSessions(v)
 	v.routes()
 }
 

@@ -55,9 +55,6 @@ func (v *VCenter) VMs() []*VM {
 
 // AddVM creates a VM while the cloud runs.
 func (v *VCenter) AddVM(datacenter string, spec VMSpec) (*VM, error) {
-	if err := spec.validate(); err != nil {
-		return nil, fmt.Errorf("add vm %q: %w", spec.Name, err)
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	d := v.datacenter(datacenter)
