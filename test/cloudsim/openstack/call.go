@@ -41,12 +41,7 @@ func (k *call) now() time.Time { return k.cloud.now() }
 // base returns the URL of the service as the client called it, without a slash at
 // its end. Links in responses start with it.
 func (k *call) base() string {
-	scheme := "http"
-	if k.cloud.opts.TLS && k.cloud.opts.ProxyHeaders {
-		scheme = "https"
-	}
-
-	return scheme + "://" + k.host + k.target.prefix
+	return "http://" + k.host + k.target.prefix
 }
 
 // url returns the URL that was called, without its query.

@@ -40,11 +40,8 @@ type Options struct {
 	// run in a testing/synctest bubble.
 	InMemory bool
 	// TLS serves https, as behind a proxy that ends TLS: links in responses are
-	// still http, unless ProxyHeaders.
+	// still http (oslo.middleware: enable_proxy_headers_parsing is off by default).
 	TLS bool
-	// ProxyHeaders makes the links of responses https (oslo.middleware:
-	// enable_proxy_headers_parsing, which is off by default).
-	ProxyHeaders bool
 	// Regions are the names of the regions, each with services of its own; default
 	// RegionOne. Keystone is one for all.
 	Regions []string

@@ -58,7 +58,7 @@
 //
 //   - A refused login is 401 with one text, whatever the reason: wrong password,
 //     locked account, other project, expired credential. A credential or a token
-//     that does not exist is 404. See [Cloud.SetLockout], [Cloud.RequireMFA].
+//     that does not exist is 404. See [Cloud.RequireMFA].
 //   - Roles are looked up at each call. Who loses one in a project loses the
 //     application credentials for it. The role reader writes nothing.
 //   - Another project's server is 404, also to a list by ID; an administrator reads
@@ -86,7 +86,7 @@
 //   - A write of all members of a pool sets what is not in it to the defaults. With an
 //     old member twice the load balancer is pending forever.
 //   - Load balancers of other projects are 403, and their quotas, too: there is no other
-//     status for a quota. Parallel creations can be 503, see [Cloud.SetProjectLock].
+//     status for a quota. The first creations of a project are 503 in parallel.
 //   - Drivers refuse what they lack with 501, see [Profile] and [Cloud.SetProviders].
 //   - What is served, by which members, is in [Cloud.Serving]; [Cloud.WatchServing]
 //     finds the call that ends it. The operating status is what a test sets.

@@ -62,18 +62,6 @@ func (c *Cloud) SetRoles(user, project string, roles ...string) {
 	})
 }
 
-// SetDefaultProject sets the project of a user's logins without a scope; with an empty
-// one they are unscoped.
-func (c *Cloud) SetDefaultProject(user, project string) {
-	c.inspect(func() {
-		u := c.keystone.user(user)
-		u.projectID = ""
-		if project != "" {
-			u.projectID = c.keystone.project(project).id
-		}
-	})
-}
-
 // SetPassword changes the password of a user, which ends its tokens (keystone:
 // identity/core.py, update_user).
 func (c *Cloud) SetPassword(user, password string) {
@@ -82,12 +70,6 @@ func (c *Cloud) SetPassword(user, password string) {
 		u.password = password
 		c.keystone.revoke(func(t *token) bool { return t.userID == u.id })
 	})
-}
-
-// SetUserEnabled enables or disables a user. The tokens of a disabled one are not
-// valid.
-func (c *Cloud) SetUserEnabled(user string, enabled bool) {
-	c.inspect(func() { c.keystone.user(user).disabled = !enabled })
 }
 
 // SetProjectEnabled enables or disables a project. Tokens for a disabled one are
@@ -101,14 +83,6 @@ func (c *Cloud) SetProjectEnabled(project string, enabled bool) {
 // authentication). Application credentials need none.
 func (c *Cloud) RequireMFA(user string) {
 	c.inspect(func() { c.keystone.user(user).mfa = true })
-}
-
-// SetLockout sets after how many failed logins in a row, and for how long, an
-// account is locked; no attempts means never. The default is 5 and 30 minutes; in
-// Keystone lockout_failure_attempts is unset by default, and lockout_duration
-// 1,800 seconds (keystone: conf/security_compliance.py).
-func (c *Cloud) SetLockout(attempts int, duration time.Duration) {
-	c.inspect(func() { c.keystone.lockAttempts, c.keystone.lockDuration = attempts, duration })
 }
 
 // Locked reports whether the account of a user is locked now.
@@ -163,11 +137,6 @@ func (c *Cloud) AddApplicationCredential(spec ApplicationCredentialSpec) (id, se
 	return id, secret
 }
 
-// DeleteApplicationCredential deletes an application credential, with its tokens.
-func (c *Cloud) DeleteApplicationCredential(id string) {
-	c.inspect(func() { c.keystone.credentials.remove(id) })
-}
-
 // AddTrust has a user delegate roles in a project to another one and returns the
 // trust's ID. With a token of the trust the trustee acts as the trustor.
 func (c *Cloud) AddTrust(trustor, trustee, project string, roles ...string) string {
@@ -185,9 +154,6 @@ func (c *Cloud) AddTrust(trustor, trustee, project string, roles ...string) stri
 	return id
 }
 
-// DeleteTrust deletes a trust, with its tokens.
-func (c *Cloud) DeleteTrust(id string) { c.inspect(func() { c.keystone.trusts.remove(id) }) }
-
 // RevokeTokens revokes all tokens of the named users, of all users when there are
 // none: the next call with one of them is 401.
 func (c *Cloud) RevokeTokens(users ...string) {
@@ -196,5 +162,17 @@ func (c *Cloud) RevokeTokens(users ...string) {
 		k.revoke(func(t *token) bool {
 			return len(users) == 0 || slices.Contains(users, k.users.get(t.userID).name)
 		})
+	})
+}
+
+// SetDefaultProject sets the project of a user's logins without a scope; with an empty
+// one they are unscoped.
+func (c *Cloud) SetDefaultProject(user, project string) {
+	c.inspect(func() {
+		u := c.keystone.user(user)
+		u.projectID = ""
+		if project != "" {
+			u.projectID = c.keystone.project(project).id
+		}
 	})
 }

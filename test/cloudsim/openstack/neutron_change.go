@@ -14,16 +14,6 @@ func (c *Cloud) DeletePort(id string) {
 	})
 }
 
-// SetPortStatus sets the status of a port: ACTIVE, DOWN, BUILD or ERROR.
-func (c *Cloud) SetPortStatus(id, status string) {
-	c.inspect(func() {
-		r, p := c.portOf(id)
-		p.status = status
-		p.touch(c.now())
-		r.neutron.keepAgain(id)
-	})
-}
-
 // SetPortGroups replaces the security groups of a port, by their IDs.
 func (c *Cloud) SetPortGroups(id string, groups ...string) {
 	c.inspect(func() {
@@ -56,23 +46,6 @@ func (c *Cloud) DeleteFloatingIP(id string) {
 			}
 		}
 		panic("openstack: no floating IP " + id)
-	})
-}
-
-// DeleteRouterRoutes removes all routes of a router, as another user may. It panics
-// when there is no such router.
-func (c *Cloud) DeleteRouterRoutes(id string) {
-	c.inspect(func() {
-		for _, r := range c.regions {
-			if t := r.neutron.routers.get(id); t != nil {
-				t.routes = nil
-				t.touch(c.now())
-				r.neutron.keepAgain(id)
-
-				return
-			}
-		}
-		panic("openstack: no router " + id)
 	})
 }
 

@@ -8,56 +8,6 @@ import (
 	"slices"
 )
 
-func createPort(k *call) (response, error) {
-	return ports.create(k, func(a attributes) (object, error) {
-		p, err := k.newPort(a)
-		if err != nil {
-			return nil, err
-		}
-
-		return ports.visible(k, p.document(k.region.neutron)), nil
-	})
-}
-
-func (k *call) newPort(a attributes) (*port, error) {
-	in, err := k.network(a.text("network_id"))
-	if err != nil {
-		return nil, err
-	}
-	if !k.caller.canRead(in.projectID) && !in.shared {
-		return nil, fail(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create port on this network", k.caller.projectID)
-	}
-	if err := k.allowPort("create_port", in, a); err != nil {
-		return nil, err
-	}
-	state, project := k.region.neutron, k.owner(a)
-	used := len(state.ports.where(func(p *port) bool { return p.projectID == project }))
-	if exceeds(k.cloud.quotasOf(project).Ports, used, 1) {
-		return nil, overQuota("port")
-	}
-	p := &port{
-		standard: k.cloud.newStandard("port", a.text("name"), project), networkID: in.id, mac: k.cloud.newMAC(),
-		status: "DOWN", vnicType: "normal", owner: a.text("device_owner"),
-	}
-	p.insecure = !a.truth("port_security_enabled", !in.noPortSecurity && !isNetworkOwner(p.owner))
-	if !p.insecure && !a.has("security_groups") {
-		p.groups = []string{k.cloud.defaultGroup(k.region, project).id}
-	}
-	if err := k.changePort(p, a); err != nil {
-		return nil, err
-	}
-	if !a.has("fixed_ips") || a.null("fixed_ips") {
-		if p.fixedIPs, err = state.allocate(p, nil); err != nil {
-			return nil, err
-		}
-	}
-	state.ports.put(p.id, p)
-	state.setDevice(p, p.deviceID, p.owner)
-	k.cloud.portsChanged(k.region, p.deviceID)
-
-	return p, nil
-}
-
 // allowPort refuses attributes that only administrators may set, and those that
 // only they and the owner of the network may (neutron: conf/policies/port.py).
 // Address pairs are among these, so that there are none in a shared network.

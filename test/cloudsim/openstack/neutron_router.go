@@ -71,24 +71,6 @@ func showRouter(k *call) (response, error) {
 	return routers.show(k, t.document(k.region.neutron))
 }
 
-func createRouter(k *call) (response, error) {
-	return routers.create(k, func(a attributes) (object, error) {
-		state, project := k.region.neutron, k.owner(a)
-		used := len(state.routers.where(func(t *router) bool { return t.projectID == project }))
-		if exceeds(k.cloud.quotasOf(project).Routers, used, 1) {
-			return nil, overQuota("router")
-		}
-		t := &router{standard: k.cloud.newStandard("router", a.text("name"), project)}
-		t.description, t.down = a.text("description"), !a.truth("admin_state_up", true)
-		if err := k.setGateway("create_router", t, a); err != nil {
-			return nil, err
-		}
-		state.routers.put(t.id, t)
-
-		return routers.visible(k, t.document(state)), nil
-	})
-}
-
 func updateRouter(k *call) (response, error) {
 	t, err := k.router(k.path("id"))
 	if err != nil {

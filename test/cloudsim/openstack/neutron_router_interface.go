@@ -13,38 +13,6 @@ type interfaceRequest struct {
 	PortID   string `json:"port_id"`
 }
 
-func addRouterInterface(k *call) (response, error) {
-	t, err := k.router(k.path("id"))
-	if err != nil {
-		return response{}, err
-	}
-	var body interfaceRequest
-	if json.Unmarshal(k.body, &body) != nil {
-		return response{}, badRequest("Body contains invalid data")
-	}
-	var p *port
-	switch {
-	case body.SubnetID != "" && body.PortID != "":
-		return response{}, badRouter("Cannot specify both subnet-id and port-id")
-	case body.SubnetID != "":
-		p, err = k.addSubnetInterface(t, body.SubnetID)
-	case body.PortID != "":
-		p, err = k.addPortInterface(t, body.PortID)
-	default:
-		return response{}, badRouter("Either subnet_id or port_id must be specified")
-	}
-	if err != nil {
-		return response{}, err
-	}
-	t.touch(k.now())
-
-	return reply(http.StatusOK, t.interfaceDocument(p))
-}
-
-func badRouter(text string) *apiError {
-	return fail(http.StatusBadRequest, "BadRequest", "Bad router request: %s.", text)
-}
-
 func (t *router) interfaceDocument(p *port) object {
 	ids := []string{}
 	for _, f := range p.fixedIPs {
@@ -54,22 +22,6 @@ func (t *router) interfaceDocument(p *port) object {
 	return object{
 		"id": t.id, "tenant_id": t.projectID, "port_id": p.id, "network_id": p.networkID, "subnet_id": ids[0], "subnet_ids": ids,
 	}
-}
-
-// addSubnetInterface gives a router the gateway address of a subnet.
-func (k *call) addSubnetInterface(t *router, subnetID string) (*port, error) {
-	n, err := k.subnet(subnetID)
-	if err != nil {
-		return nil, err
-	}
-	if !n.gateway.IsValid() {
-		return nil, badRouter("Subnet for router interface must have a gateway IP")
-	}
-	if err := k.region.neutron.freeForRouter(t, n); err != nil {
-		return nil, err
-	}
-
-	return k.cloud.addInterface(k.region, t, wantedIP{n.id, n.gateway})
 }
 
 func (c *Cloud) addInterface(r *region, t *router, wanted wantedIP) (*port, error) {
@@ -86,49 +38,6 @@ func (c *Cloud) addInterface(r *region, t *router, wanted wantedIP) (*port, erro
 	p.fixedIPs = ips
 	r.neutron.ports.put(p.id, p)
 	r.neutron.setDevice(p, t.id, p.owner)
-	t.interfaces = append(slices.Clone(t.interfaces), p.id)
-
-	return p, nil
-}
-
-// freeForRouter checks that a router has no address in a subnet, and none in
-// another one that overlaps.
-func (s *neutronState) freeForRouter(t *router, n *subnet) error {
-	for _, id := range t.interfaces {
-		for _, f := range s.ports.get(id).fixedIPs {
-			other := s.subnets.get(f.subnetID)
-			if other.id == n.id {
-				return badRouter("Router already has a port on subnet " + n.id)
-			}
-			if other.cidr.Overlaps(n.cidr) {
-				return badRouter("Cidr " + n.cidr.String() + " of subnet " + n.id + " overlaps with cidr " + other.cidr.String() + " of subnet " + other.id)
-			}
-		}
-	}
-
-	return nil
-}
-
-// addPortInterface makes a port of the project that of the router.
-func (k *call) addPortInterface(t *router, portID string) (*port, error) {
-	p, err := k.port(portID)
-	if err != nil {
-		return nil, err
-	}
-	if p.deviceID != "" {
-		return nil, conflict("PortInUse", "Unable to complete operation on port %s for network %s. Port already has an attached device %s.",
-			p.id, p.networkID, p.deviceID)
-	}
-	if len(p.fixedIPs) == 0 {
-		return nil, badRouter("Router port must have at least one fixed IP")
-	}
-	for _, f := range p.fixedIPs {
-		if err := k.region.neutron.freeForRouter(t, k.region.neutron.subnets.get(f.subnetID)); err != nil {
-			return nil, err
-		}
-	}
-	k.region.neutron.setDevice(p, t.id, ownerInterface)
-	p.groups, p.pairs, p.insecure = nil, nil, true
 	t.interfaces = append(slices.Clone(t.interfaces), p.id)
 
 	return p, nil

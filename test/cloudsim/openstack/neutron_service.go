@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func (c *Cloud) neutronService() *service {
 			"The server could not comply with the request since it is either malformed or otherwise incorrect."),
 	}
 	for _, r := range neutronRoutes {
-		s.routes = append(s.routes, r.five()...)
+		s.routes = append(s.routes, r.routes()...)
 	}
 	s.routes = append(s.routes, neutronActions()...)
 
@@ -45,32 +46,31 @@ func deniedRoute(k *call) *apiError {
 		gateway + ":external_fixed_ips))) and " + r + ":ha) and " + r + ":flavor_id) and " + r + ":distributed) is disallowed by policy")
 }
 
-// neutronRoute is the five operations on a sort of resource.
+// neutronRoute is the operations on a sort of resource; what no client calls is nil.
 type neutronRoute struct {
 	path, op, extension                string // op is in the singular
 	list, show, create, update, remove handler
 }
 
 var neutronRoutes = []neutronRoute{
-	{"networks", "Network", "", listNetworks, showNetwork, createNetwork, updateNetwork, deleteNetwork},
-	{"subnets", "Subnet", "", listSubnets, showSubnet, createSubnet, updateSubnet, deleteSubnet},
-	{"ports", "Port", "", listPorts, showPort, createPort, updatePort, deletePort},
-	{"trunks", "Trunk", "trunk", listTrunks, showTrunk, createTrunk, updateTrunk, deleteTrunk},
-	{"routers", "Router", "router", listRouters, showRouter, createRouter, updateRouter, deleteRouter},
+	{"networks", "Network", "", listNetworks, showNetwork, nil, nil, nil},
+	{"subnets", "Subnet", "", listSubnets, showSubnet, nil, nil, nil},
+	{"ports", "Port", "", listPorts, showPort, nil, updatePort, deletePort},
+	{"routers", "Router", "router", listRouters, showRouter, nil, updateRouter, deleteRouter},
 	{"floatingips", "FloatingIP", "router", listFloatingIPs, showFloatingIP, createFloatingIP, updateFloatingIP, deleteFloatingIP},
 	{"security-groups", "SecurityGroup", "security-group", listGroups, showGroup, createGroup, updateGroup, deleteGroup},
 	{"security-group-rules", "SecurityGroupRule", "security-group", listRules, showRule, createRule, updateRule, deleteRule},
 }
 
-func (n *neutronRoute) five() []route {
+func (n *neutronRoute) routes() []route {
 	all, one := "/v2.0/"+n.path, "/v2.0/"+n.path+"/{id}"
-	routes := []route{
+	routes := slices.DeleteFunc([]route{
 		{method: "GET", path: all, op: "List" + n.op + "s", handle: n.list},
 		{method: "GET", path: one, op: "Show" + n.op, handle: n.show},
 		{method: "POST", path: all, op: "Create" + n.op, handle: n.create},
 		{method: "PUT", path: one, op: "Update" + n.op, handle: n.update},
 		{method: "DELETE", path: one, op: "Delete" + n.op, handle: n.remove},
-	}
+	}, func(r route) bool { return r.handle == nil })
 	if n.extension != "" {
 		for i := range routes {
 			routes[i].handle = needs(n.extension, routes[i].handle)
@@ -83,13 +83,9 @@ func (n *neutronRoute) five() []route {
 // neutronActions are the other operations.
 func neutronActions() []route {
 	routes := []route{
-		{method: "PUT", path: "/v2.0/routers/{id}/add_router_interface", op: "AddRouterInterface", handle: addRouterInterface},
 		{method: "PUT", path: "/v2.0/routers/{id}/remove_router_interface", op: "RemoveRouterInterface", handle: removeRouterInterface},
 		{method: "PUT", path: "/v2.0/routers/{id}/add_extraroutes", op: "AddExtraroutes", handle: needs("extraroute-atomic", addRoutes)},
 		{method: "PUT", path: "/v2.0/routers/{id}/remove_extraroutes", op: "RemoveExtraroutes", handle: needs("extraroute-atomic", removeRoutes)},
-		{method: "GET", path: "/v2.0/trunks/{id}/get_subports", op: "ListSubports", handle: needs("trunk", listSubports)},
-		{method: "PUT", path: "/v2.0/trunks/{id}/add_subports", op: "AddSubports", handle: needs("trunk", addSubports)},
-		{method: "PUT", path: "/v2.0/trunks/{id}/remove_subports", op: "RemoveSubports", handle: needs("trunk", removeSubports)},
 		{method: "GET", path: "/v2.0/quotas", op: "ListQuotas", handle: listQuotas},
 		{method: "GET", path: "/v2.0/quotas/{project}", op: "ShowQuotas", handle: showQuotas},
 		{method: "GET", path: "/v2.0/quotas/{project}/default", op: "ShowDefaultQuotas", handle: showQuotas},

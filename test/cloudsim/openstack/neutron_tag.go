@@ -37,10 +37,6 @@ func (k *call) tagged() (*standard, error) {
 		if g, err := k.group(id); err == nil {
 			s = &g.standard
 		}
-	case "trunks":
-		if t, err := k.trunk(id); err == nil {
-			s = &t.standard
-		}
 	default:
 		return nil, k.service.missing
 	}

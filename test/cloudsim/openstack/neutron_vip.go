@@ -65,13 +65,6 @@ func (c *Cloud) createVIP(r *region, spec vipSpec) (*port, error) {
 	return p, nil
 }
 
-// takeVIP makes a port of a user that of a load balancer. Octavia has checked that
-// it is in no use. It keeps its name.
-func (c *Cloud) takeVIP(r *region, p *port, lb string) {
-	r.neutron.setDevice(p, "lb-"+lb, "Octavia")
-	p.touch(c.now())
-}
-
 // releaseVIP deletes the port of a load balancer, or frees it when a user made it,
 // together with the association of its floating IP. There may be none any more,
 // since Neutron lets users delete it (neutron: db/l3_db.py,
@@ -85,37 +78,6 @@ func (c *Cloud) releaseVIP(r *region, portID string) {
 	default:
 		r.neutron.setDevice(p, "", "")
 		p.touch(c.now())
-	}
-}
-
-// createAmphoraPort creates the port of an amphora beside the virtual IP address,
-// which takes another address of its subnet: octavia-lb-vrrp-<amphora>, of the
-// project service, with the virtual IP address as an address pair (octavia:
-// network/drivers/neutron/allowed_address_pairs.py, plug_aap_port; tried with Zed).
-// The errors are those of [Cloud.createVIP]. The caller holds mu.
-func (c *Cloud) createAmphoraPort(r *region, vip *port, lb string) (*port, error) {
-	amphora := c.newID("amphora")
-	p := &port{
-		standard:  c.newStandard("port", "octavia-lb-vrrp-"+amphora, c.keystone.project(ProjectService).id),
-		networkID: vip.networkID, mac: c.newMAC(), status: "DOWN", vnicType: "normal", owner: "Octavia", lb: lb,
-	}
-	p.service, p.groups = true, slices.Clone(vip.groups)
-	ips, err := r.neutron.allocate(p, []wantedIP{{subnetID: vip.fixedIPs[0].subnetID}})
-	if err != nil {
-		return nil, err
-	}
-	p.fixedIPs = ips
-	p.pairs = []addressPair{{ip: vip.fixedIPs[0].ip.String(), mac: p.mac}}
-	r.neutron.ports.put(p.id, p)
-	r.neutron.setDevice(p, c.newID("amphora server"), p.owner)
-
-	return p, nil
-}
-
-// removeAmphoraPorts deletes the ports of the amphorae of a load balancer.
-func (c *Cloud) removeAmphoraPorts(r *region, lb string) {
-	for _, p := range r.neutron.ports.where(func(p *port) bool { return p.lb == lb }) {
-		c.removePort(r, p)
 	}
 }
 

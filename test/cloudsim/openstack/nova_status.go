@@ -34,6 +34,3 @@ var vmStatuses = map[string]vmStatus{
 	"UNKNOWN":           {"unknown", "", 0, false},
 	"VERIFY_RESIZE":     {"resized", "", 1, true},
 }
-
-// Statuses returns all statuses that a server can have.
-func Statuses() []string { return sortedKeys(vmStatuses) }

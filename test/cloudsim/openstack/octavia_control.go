@@ -117,13 +117,6 @@ func (c *Cloud) SetStuckParts(stuck bool) {
 	c.eachOctavia(func(s *octaviaState) { s.rules.stuck = stuck })
 }
 
-// SetLoadBalancerRoles sets whether the roles of Octavia alone allow calls to it, as
-// without the policy file for the roles of Keystone (octavia: policies/base.py;
-// etc/policy/keystone_default_roles-policy.yaml).
-func (c *Cloud) SetLoadBalancerRoles(needed bool) {
-	c.eachOctavia(func(s *octaviaState) { s.rules.lbRoles = needed })
-}
-
 // SetVersionsUnordered lists the versions of the API in the order of their texts, 2.10
 // before 2.9, so that the last one is not the current one. Clients find the latest by
 // its status, or by comparing numbers.
@@ -161,10 +154,4 @@ func (c *Cloud) SetVIPRules(rules VIPRules) {
 		}
 		slices.Sort(s.rules.noVIPBy)
 	})
-}
-
-// SetNoTLSListeners refuses listeners that end TLS (octavia: common/config.py,
-// allow_tls_terminated_listeners).
-func (c *Cloud) SetNoTLSListeners(refused bool) {
-	c.eachOctavia(func(s *octaviaState) { s.rules.noTLS = refused })
 }

@@ -180,8 +180,6 @@ func (k *call) lbCheckTLS(protocol string, values object) error {
 	switch {
 	case (protocol == "UDP" || protocol == "SCTP") && given:
 		return invalid("%s protocol listener does not support TLS.", protocol)
-	case k.region.octavia.rules.noTLS && ends:
-		return fail(http.StatusBadRequest, "", "The selected protocol is not allowed in this deployment: %s", protocol)
 	case !ends && given:
 		return invalid("Certificate container references are not allowed on %s protocol listeners.", protocol)
 	case clientCA != "" && len(refs) == 0:

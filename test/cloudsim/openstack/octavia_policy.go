@@ -21,16 +21,13 @@ func (k *call) lbGlobal() bool {
 func (k *call) lbAdmin() bool { return k.caller.admin() || k.caller.has(RoleOctaviaAdmin) }
 
 // lbReads reports whether the caller may read what a project has: with any role in
-// it, or with one of Octavia's roles where those alone count.
+// it.
 func (k *call) lbReads(project string) bool {
 	if k.lbGlobal() {
 		return true
 	}
-	if k.caller.projectID != project || project == "" { // no role counts in a token without a scope
-		return false
-	}
 
-	return !k.region.octavia.rules.lbRoles || k.caller.has(RoleOctaviaObserver, RoleOctaviaMember)
+	return k.caller.projectID == project && project != "" // no role counts in a token without a scope
 }
 
 // lbWrites reports whether the caller may change what a project has.
@@ -42,7 +39,7 @@ func (k *call) lbWrites(project string) bool {
 		return false
 	}
 
-	return k.caller.has(RoleOctaviaMember) || (!k.region.octavia.rules.lbRoles && k.caller.mayWrite())
+	return k.caller.has(RoleOctaviaMember) || k.caller.mayWrite()
 }
 
 // lbGet returns an object that the caller may read. One of another project is 403,

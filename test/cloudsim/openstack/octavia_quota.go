@@ -5,30 +5,6 @@ import (
 	"net/http"
 )
 
-// ProjectLock is when parallel creations in one project fail with 503 and "Project
-// busy". Each locks the record of the project's quotas (octavia: db/repositories.py,
-// check_quota_met).
-type ProjectLock int
-
-// The behaviors.
-const (
-	// LockFirst is the default: while a project has no record yet, parallel creations
-	// add it both, which the database ends as a deadlock; the last one succeeds. Later
-	// ones wait for each other (MariaDB: InnoDB gap locks).
-	LockFirst ProjectLock = iota
-	// LockAlways is a cluster of databases that accepts writes at several nodes, which
-	// does not lock across them: all creations in parallel to another one fail
-	// (https://galeracluster.com/library/kb/deadlock-found.html).
-	LockAlways
-	// LockNever is a cloud where creations wait for each other.
-	LockNever
-)
-
-// SetProjectLock sets when parallel creations of load balancers or their parts fail.
-func (c *Cloud) SetProjectLock(lock ProjectLock) {
-	c.eachOctavia(func(s *octaviaState) { s.rules.busy = lock })
-}
-
 // eachOctavia runs f with the state of Octavia in each region.
 func (c *Cloud) eachOctavia(f func(*octaviaState)) {
 	c.inspect(func() {
@@ -69,16 +45,17 @@ type lbQuota map[string]int
 
 // lbQuotaFor takes some of a project's quota. The response to too much is 403, as it
 // is to what a policy does not allow; in Neutron it is 409 (octavia:
-// common/exceptions.py, QuotaException, ProjectBusyException).
+// common/exceptions.py, QuotaException, ProjectBusyException). While a project has no
+// record of its quotas yet, parallel creations add it both, which the database ends as
+// a deadlock; the last one succeeds. Later ones wait for each other (octavia:
+// db/repositories.py, check_quota_met; MariaDB: InnoDB gap locks).
 func (k *call) lbQuotaFor(sort *lbSort, project string, count int) error {
 	state := k.region.octavia
 	others := k.cloud.creating[replicaKey{k.target.region, k.caller.projectID}] > 1
-	if others && (state.rules.busy == LockAlways || (state.rules.busy == LockFirst && !state.recorded[project])) {
+	if others && !state.recorded[project] {
 		return fail(http.StatusServiceUnavailable, "", "Project busy.  Unable to lock the project.  Please try again.")
 	}
-	if !state.recorded[project] {
-		state.recorded[project] = true
-	}
+	state.recorded[project] = true
 	most := k.cloud.lbQuotasOf(state, project)[sort.single]
 	if most < 0 || count == 0 {
 		return nil

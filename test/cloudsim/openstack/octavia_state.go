@@ -41,14 +41,11 @@ type lbRules struct {
 	held        bool // changes of all load balancers stay pending
 	keepDeleted bool
 	unordered   bool     // versions
-	lbRoles     bool     // only the roles of Octavia count
 	noVIPBy     []string // vip_port_id and so on that are disallowed
 	vipNetworks []string // the ones that are allowed; nil for all
-	noTLS       bool
 	providers   []string // instead of those of the profile
 	broken      []string // providers that are enabled and cannot be loaded
-	busy        ProjectLock
-	failing     int // how many of the next creations fail
+	failing     int      // how many of the next creations fail
 }
 
 // lbObject is a load balancer or a part of one. Its settings and lists are replaced
