@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -20,39 +19,6 @@ func Recorded(scenario string) ([]Record, error) {
 	}
 
 	return Golden(data), nil
-}
-
-// Run plays all scenarios whose API is one of apis (keystone, nova, neutron,
-// octavia; all if none is given) against a target, each as a subtest, and
-// reports every step whose response differs from that of the real services.
-func Run(t *testing.T, target Target, apis ...string) {
-	t.Helper()
-	scenarios, err := Scenarios()
-	if err != nil {
-		t.Fatal(err)
-	}
-	wanted := map[string]bool{}
-	for _, api := range apis {
-		wanted[api] = true
-	}
-	for _, s := range scenarios {
-		if len(apis) > 0 && !wanted[s.API()] {
-			continue
-		}
-		t.Run(s.Name, func(t *testing.T) {
-			want, err := Recorded(s.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := Play(t.Context(), target, s)
-			for _, d := range Differences(want, got) {
-				t.Error(d)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
 }
 
 // Differences compares responses step by step. A scenario that ended early is
