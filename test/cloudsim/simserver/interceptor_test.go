@@ -2,7 +2,6 @@ package simserver
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // call sends one call through the interceptor and returns the status, or 0 when
@@ -67,23 +65,6 @@ func TestInterceptorPicksCalls(t *testing.T) {
 				t.Errorf("%s: %d hits, want %d", tc.reason, rule.Hits(), tc.hits)
 			}
 		})
-	}
-}
-
-func TestInterceptorRulesEnd(t *testing.T) {
-	t.Parallel()
-	var interceptor Interceptor
-	first := interceptor.Inject("Login", Always(), Status(500))
-	interceptor.Inject("Login", Always(), Status(503))
-	var got []int
-	got = append(got, interceptor.call(t.Context(), "Login", ok))
-	first.Remove()
-	first.Remove()
-	got = append(got, interceptor.call(t.Context(), "Login", ok))
-	interceptor.Clear()
-	got = append(got, interceptor.call(t.Context(), "Login", ok))
-	if diff := cmp.Diff([]int{500, 503, 200}, got); diff != "" {
-		t.Errorf("the oldest rule has the call (-want +got):\n%s", diff)
 	}
 }
 
@@ -156,104 +137,5 @@ func TestHold(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestLatency(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var interceptor Interceptor
-		interceptor.SetLatency(30 * time.Millisecond)
-		start := time.Now()
-		if status := interceptor.call(t.Context(), "Login", ok); status != 200 {
-			t.Errorf("status %d", status)
-		}
-		if passed := time.Since(start); passed != 30*time.Millisecond {
-			t.Errorf("a call took %s of the bubble's time, want 30ms", passed)
-		}
-		gone, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if status := interceptor.call(gone, "Login", ok); status != 0 {
-			t.Errorf("a client that gave up got %d", status)
-		}
-	})
-}
-
-func TestLog(t *testing.T) {
-	t.Parallel()
-	var interceptor Interceptor
-	interceptor.Inject("List", Always(), Drop())
-	for _, op := range []string{"Login", "Wait", "List", "List"} {
-		interceptor.call(t.Context(), op, ok)
-	}
-	if diff := cmp.Diff(map[string]int{"Login": 1, "Wait": 1, "List": 2}, interceptor.Calls()); diff != "" {
-		t.Errorf("calls, broken ones included (-want +got):\n%s", diff)
-	}
-	if interceptor.Total() != 3 || interceptor.Polls() != 1 || interceptor.Count("List") != 2 || interceptor.Count("None") != 0 {
-		t.Errorf("total %d, polls %d, List %d", interceptor.Total(), interceptor.Polls(), interceptor.Count("List"))
-	}
-	want := []Call{{Op: "Login"}, {Op: "Wait", Poll: true}, {Op: "List"}, {Op: "List"}}
-	if diff := cmp.Diff(want, interceptor.History(), cmpopts.IgnoreFields(Call{}, "Group")); diff != "" {
-		t.Errorf("history (-want +got):\n%s", diff)
-	}
-	interceptor.Reset()
-	if interceptor.Total() != 0 || interceptor.Polls() != 0 || len(interceptor.Calls()) != 0 || len(interceptor.History()) != 0 {
-		t.Error("Reset left calls behind")
-	}
-}
-
-func TestLogHistoryIsBounded(t *testing.T) {
-	t.Parallel()
-	var log Log
-	for range historyLimit + 1 {
-		log.add(Call{Op: "Login"})
-	}
-	if n := len(log.History()); n > historyLimit || n < historyLimit/2 || log.Total() != historyLimit+1 {
-		t.Errorf("%d calls kept of %d counted", n, log.Total())
-	}
-}
-
-func TestLogWaitFor(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var log Log
-		done := make(chan error)
-		go func() { done <- log.WaitFor(t.Context(), "Login", 2) }()
-		log.add(Call{Op: "Login"})
-		log.add(Call{Op: "List"})
-		synctest.Wait()
-		select {
-		case err := <-done:
-			t.Fatalf("returned after one call: %v", err)
-		default:
-		}
-		log.add(Call{Op: "Login"})
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := log.WaitFor(short, "Login", 3); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a wait in vain: %v", err)
-		}
-	})
-}
-
-func TestBefore(t *testing.T) {
-	t.Parallel()
-	var interceptor Interceptor
-	var order []string
-	interceptor.Inject("Login", Nth(1), Before(func() { order = append(order, "before") }))
-	for range 2 {
-		status := interceptor.call(t.Context(), "Login", func(w http.ResponseWriter, _ *http.Request) {
-			order = append(order, "applied")
-			w.WriteHeader(http.StatusOK)
-		})
-		if status != http.StatusOK {
-			t.Errorf("status %d", status)
-		}
-	}
-	if diff := cmp.Diff([]string{"before", "applied", "applied"}, order); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
 	}
 }

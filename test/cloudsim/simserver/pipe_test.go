@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"net"
 	"net/http"
 	"syscall"
 	"testing"
@@ -66,18 +65,4 @@ func TestInMemory(t *testing.T) {
 		time.AfterFunc(time.Minute, server.Down)
 		expect("connections are cut when the server goes down", time.Minute, syscall.ECONNRESET)
 	})
-}
-
-// TestOnlyInMemoryIsDialed: a server with a port is connected to through the port.
-func TestOnlyInMemoryIsDialed(t *testing.T) {
-	t.Parallel()
-	server, err := simserver.Start(simserver.Config{}, http.NotFoundHandler())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	var conn net.Conn
-	if conn, err = server.Dial(t.Context(), "tcp", server.Address()); err == nil {
-		t.Errorf("connected to %s", conn.RemoteAddr())
-	}
 }

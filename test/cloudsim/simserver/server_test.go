@@ -2,7 +2,6 @@ package simserver
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -17,9 +16,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience bounds the waits of tests that would otherwise never end.
-const patience = 5 * time.Minute
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 
@@ -66,70 +62,6 @@ func get(ctx context.Context, t *testing.T, client *http.Client, s *Server) (str
 	}
 
 	return string(body), err
-}
-
-func TestServerListens(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		config Config
-		scheme string
-		host   string
-	}{
-		"Default":   {"TLS on a free port of 127.0.0.1", Config{}, "https", "127.0.0.1"},
-		"Plain":     {"without TLS", Config{Plain: true}, "http", "127.0.0.1"},
-		"IPv6":      {"the generated certificate covers IPv6 loopback", Config{Address: "[::1]:0"}, "https", "::1"},
-		"PlainIPv6": {"without TLS on IPv6", Config{Address: "[::1]:0", Plain: true}, "http", "::1"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := startServer(t, tc.config, hello)
-			if got, err := get(t.Context(), t, newClient(t, s), s); got != "hello" || err != nil {
-				t.Errorf("%s: got %q, %v", tc.reason, got, err)
-			}
-			host, _, err := net.SplitHostPort(s.Address())
-			if s.Scheme() != tc.scheme || host != tc.host || err != nil {
-				t.Errorf("%s: listens on %s://%s", tc.reason, s.Scheme(), s.Address())
-			}
-		})
-	}
-}
-
-func TestServerRefusesConfig(t *testing.T) {
-	t.Parallel()
-	cases := map[string]Config{
-		"NotLoopback":      {Address: "0.0.0.0:0"},
-		"NoPort":           {Address: "127.0.0.1"},
-		"EmptyCertificate": {Certificate: &tls.Certificate{}},
-	}
-	for name, config := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if s, err := Start(config, hello); err == nil {
-				t.Errorf("started on %s, want an error", s.Address())
-				_ = s.Close()
-			}
-		})
-	}
-}
-
-func TestServerCertificate(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, Config{}, hello)
-	short, long := s.Thumbprints()
-	sum := sha256.Sum256(s.Certificate().Leaf.Raw)
-	if want := colons(sum[:]); long != want || len(short) != 59 {
-		t.Errorf("thumbprints are %q and %q, want the second to be %q", short, long, want)
-	}
-	again := startServer(t, Config{Certificate: s.Certificate()}, hello)
-	if got, err := get(t.Context(), t, newClient(t, s), again); got != "hello" || err != nil {
-		t.Errorf("a given certificate is not used: %q, %v", got, err)
-	}
-	plain := startServer(t, Config{Plain: true}, hello)
-	if short, long := plain.Thumbprints(); short+long != "" || plain.CertificatePEM() != nil || plain.Certificate() != nil {
-		t.Error("a plain server shows a certificate")
-	}
 }
 
 func TestDownRefusesAndCuts(t *testing.T) {
@@ -218,64 +150,5 @@ func TestHangStallsAndUpRespondsLate(t *testing.T) {
 	}
 	if err := <-late; err != nil {
 		t.Errorf("the call that hung got no response after Up: %v", err)
-	}
-}
-
-func TestDownEndsHang(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, Config{}, hello)
-	s.Hang()
-	late := make(chan error)
-	go func() {
-		_, err := get(t.Context(), t, newClient(t, s), s)
-		late <- err
-	}()
-	for { // until the connection is there
-		s.mu.Lock()
-		n := len(s.conns)
-		s.mu.Unlock()
-		if n > 0 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	s.Down()
-	if err := <-late; err == nil {
-		t.Error("a call that hung got a response from Down")
-	}
-}
-
-func TestCloseWhileHanging(t *testing.T) {
-	t.Parallel()
-	s, err := Start(Config{}, hello)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Hang()
-	done := make(chan error)
-	go func() {
-		_, err := get(t.Context(), t, newClient(t, s), s)
-		done <- err
-	}()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	select {
-	case err := <-done:
-		if err == nil {
-			t.Error("response from a closed server")
-		}
-	case <-time.After(patience):
-		t.Fatal("Close left a client hanging")
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("the second Close: %v", err)
-	}
-	if err := s.Up(); err != nil {
-		t.Errorf("Up after Close: %v", err)
-	}
-	if conn, err := net.Dial("tcp", s.Address()); err == nil {
-		_ = conn.Close()
-		t.Error("a closed server came up again")
 	}
 }
