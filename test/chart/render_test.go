@@ -19,6 +19,8 @@ import (
 // top is the top of the repository.
 const top = "../.."
 
+var providers = []string{"aws", "openstack", "vsphere"}
+
 // programs are the releases of Helm.
 var programs = []string{helm.Three, helm.Four}
 

@@ -1,12 +1,14 @@
 package chart
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -135,4 +137,19 @@ func cloudConfig(t *testing.T, manifest []byte) string {
 	t.Fatalf("there is no cloud-config in:\n%s", manifest)
 
 	return ""
+}
+
+// cloudConfigIn returns the cloud-config in a Secret, which encodes it, or in a ConfigMap.
+func cloudConfigIn(t *testing.T, object *unstructured.Unstructured) (text string, ok bool) {
+	t.Helper()
+	text, ok, _ = unstructured.NestedString(object.Object, "data", "cloud.conf")
+	if !ok || object.GetKind() != "Secret" {
+		return text, ok
+	}
+	content, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(content), true
 }
