@@ -5,14 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,26 +44,12 @@ func startAudited(t *testing.T) *audited {
 
 // request is what a ServiceAccount has requested.
 type request struct {
-	User struct {
-		Username string
-		Groups   []string
-	}
+	User      struct{ Username string }
 	Verb      string
 	ObjectRef struct {
 		Resource, Subresource, APIGroup, Namespace, Name string
 	}
 	Annotations map[string]string
-}
-
-// review is the question whether the request is allowed.
-func (r request) review() *authorizationv1.SubjectAccessReview {
-	return &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: r.User.Username, Groups: r.User.Groups,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: r.Verb, Group: r.ObjectRef.APIGroup, Resource: r.ObjectRef.Resource, Subresource: r.ObjectRef.Subresource,
-			Namespace: r.ObjectRef.Namespace, Name: r.ObjectRef.Name,
-		},
-	}}
 }
 
 func (r request) key() string {
@@ -179,6 +163,23 @@ func (c *cluster) roles(t *testing.T) []role {
 	return all
 }
 
+// wantNeeded checks that a request was made for each permission of roles.
+func wantNeeded(t *testing.T, requests []request, roles []role) {
+	t.Helper()
+	checked := map[permission]bool{}
+	for _, r := range roles {
+		for _, p := range r.permissions() {
+			if !checked[p] && !slices.ContainsFunc(requests, p.covers) {
+				t.Errorf("no process has made a request for which this is needed: %+v", p)
+			}
+			checked[p] = true
+		}
+	}
+	if len(checked) < 10 {
+		t.Errorf("there are only %d permissions", len(checked))
+	}
+}
+
 // accountOf returns the user name of the one account of a binding.
 func accountOf(t *testing.T, subjects []rbacv1.Subject) string {
 	t.Helper()
@@ -206,26 +207,6 @@ func (r role) permissions() []permission {
 	return all
 }
 
-// without returns the role without a permission.
-func (r role) without(p permission) role {
-	var rules []rbacv1.PolicyRule
-	for _, rule := range r.rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					one := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: rule.ResourceNames, Verbs: []string{verb}}
-					if group != p.group || resource != p.resource || verb != p.verb || strings.Join(rule.ResourceNames, " ") != p.names {
-						rules = append(rules, one)
-					}
-				}
-			}
-		}
-	}
-	r.rules = rules
-
-	return r
-}
-
 // set writes the rules of a role.
 func (c *cluster) set(ctx context.Context, r role) error {
 	rules, err := json.Marshal(map[string]any{"rules": r.rules})
@@ -239,134 +220,6 @@ func (c *cluster) set(ctx context.Context, r role) error {
 	}
 
 	return err
-}
-
-// allowed reports whether the API server allows a request now.
-func (c *cluster) allowed(ctx context.Context, r request) (bool, error) {
-	review, err := c.Client().AuthorizationV1().SubjectAccessReviews().Create(ctx, r.review(), metav1.CreateOptions{})
-	if err != nil {
-		return false, err
-	}
-
-	return review.Status.Allowed, nil
-}
-
-// need is a permission with the requests that were made and could need it.
-type need struct {
-	permission
-
-	made []request
-}
-
-// overlaps reports whether some request could need both permissions.
-func (n need) overlaps(other need) bool {
-	return slices.ContainsFunc(n.made, other.covers)
-}
-
-// needs returns the permissions of roles, each once. One that no request needs is an error.
-func needs(t *testing.T, requests []request, roles []role) []need {
-	t.Helper()
-	var all []need
-	checked := map[permission]bool{}
-	for _, r := range roles {
-		for _, p := range r.permissions() {
-			if checked[p] {
-				continue
-			}
-			checked[p] = true
-			made := slices.DeleteFunc(slices.Clone(requests), func(r request) bool { return !p.covers(r) })
-			if len(made) == 0 {
-				t.Errorf("no process has made a request for which this is needed: %+v", p)
-
-				continue
-			}
-			all = append(all, need{p, made})
-		}
-	}
-	if len(checked) < 10 {
-		t.Errorf("there are only %d permissions", len(checked))
-	}
-
-	return all
-}
-
-// independent groups permissions so that no request could need two of a group. Those of a group can be
-// removed together: a request is then denied for want of one of them alone.
-func independent(all []need) [][]need {
-	var groups [][]need
-	for _, n := range all {
-		fits := slices.IndexFunc(groups, func(group []need) bool { return !slices.ContainsFunc(group, n.overlaps) })
-		if fits < 0 {
-			groups = append(groups, nil)
-			fits = len(groups) - 1
-		}
-		groups[fits] = append(groups[fits], n)
-	}
-
-	return groups
-}
-
-// wantNeeded checks that every permission is needed: without it, the API server denies
-// a request that processes have made.
-func (a *audited) wantNeeded(t *testing.T) {
-	t.Helper()
-	roles := a.roles(t)
-	for _, group := range independent(needs(t, a.requests(t), roles)) {
-		a.wantDenied(t, roles, group)
-	}
-}
-
-// wantDenied removes permissions from all roles that have them, and gives them back when a request
-// that needs it was denied for each. The authorizer takes a moment to notice a change.
-func (a *audited) wantDenied(t *testing.T, roles []role, group []need) {
-	t.Helper()
-	var changed []role
-	for _, r := range roles {
-		less := r
-		for _, n := range group {
-			if slices.Contains(r.permissions(), n.permission) {
-				less = less.without(n.permission)
-			}
-		}
-		if len(less.permissions()) == len(r.permissions()) {
-			continue
-		}
-		changed = append(changed, r)
-		if err := a.set(t.Context(), less); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, n := range group {
-		a.awaitDecision(t, fmt.Sprintf("a denial without %+v", n.permission), n.made, false)
-	}
-	for _, r := range changed {
-		if err := a.set(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, n := range group {
-		a.awaitDecision(t, fmt.Sprintf("all to be allowed with %+v", n.permission), n.made, true)
-	}
-}
-
-// awaitDecision waits until all of the requests are allowed, or not all.
-func (c *cluster) awaitDecision(t *testing.T, what string, requests []request, want bool) {
-	t.Helper()
-	await(t, what, func(ctx context.Context) error {
-		all := true
-		for _, r := range requests {
-			allowed, err := c.allowed(ctx, r)
-			if err != nil {
-				return err
-			}
-			all = all && allowed
-		}
-		if all != want {
-			return errors.New("the decision is another one")
-		}
-
-		return nil
-	})
 }
 
 // withOldRoles has the roles of Kubernetes itself give no more than in the oldest version that is
@@ -411,7 +264,7 @@ func TestChartPermissions(t *testing.T) {
 				a := startAudited(t)
 				a.withOldRoles(t)
 				work(t, a, args...)
-				a.wantNeeded(t)
+				wantNeeded(t, a.requests(t), a.roles(t))
 			})
 		}
 	}

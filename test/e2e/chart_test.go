@@ -1,113 +1,20 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 	"github.com/multicloud-ccm/multicloud-ccm/test/helm"
 )
 
 // operator is the module with the CustomResourceDefinitions of the monitors.
 const operator = "github.com/prometheus-operator/prometheus-operator"
-
-// installMonitoring makes the kinds of the Prometheus operator that the chart uses, in
-// the version whose schemas the tests of the chart have.
-func (c *cluster) installMonitoring(t *testing.T) {
-	t.Helper()
-	top, err := ccm.Top()
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := os.ReadFile(filepath.Join(top, "tools", "kubeconform", "modules.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(list), operator+" ")
-	version, _, _ := strings.Cut(rest, "\n")
-	command := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", operator+"@"+version)
-	command.Dir = t.TempDir()
-	output, err := command.Output()
-	if err != nil {
-		t.Fatalf("download %s %s: %v:\n%s", operator, version, err, output)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(output, &module); err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range []string{"servicemonitors", "podmonitors", "prometheusrules"} {
-		path := filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+kind+".yaml")
-		c.changed = true
-		if err := c.ApplyFile(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// valuesFiles are the values files of the chart for tests.
-func valuesFiles(t *testing.T) []string {
-	t.Helper()
-	top, err := ccm.Top()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(top, helm.Chart, "ci", "*-values.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("values files: %q, %v", files, err)
-	}
-
-	return files
-}
-
-// The API server takes every object of every values file, and the objects have no field
-// that it does not have.
-func TestChartDryRun(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	c.installMonitoring(t)
-	there := map[string]bool{"": true, systemNamespace: true}
-	for _, file := range valuesFiles(t) {
-		manifest, err := helm.Release{Program: helm.Four, Files: []string{file}}.Template(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects, err := controlplane.Parse(manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, object := range objects {
-			if namespace := object.GetNamespace(); !there[namespace] {
-				c.makeNamespace(t, namespace)
-				there[namespace] = true
-			}
-			if object.GetKind() == "ServiceAccount" { // Pods need theirs
-				if _, err := c.ServiceAccountKubeconfig(t.Context(), object.GetNamespace(), object.GetName()); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		await(t, filepath.Base(file)+" to be valid", func(ctx context.Context) error {
-			err := c.DryRun(ctx, manifest)
-			if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) { // kinds and namespaces take a moment
-				return permanentError{err}
-			}
-
-			return err
-		})
-	}
-}
 
 // Without the network of the host, the Pods meet the strictest standard of Pod Security,
 // whatever the provider; with it they are privileged.

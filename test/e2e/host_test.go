@@ -308,25 +308,6 @@ func (p *pod) portOf(port intstr.IntOrString) string {
 	return port.String()
 }
 
-// awaitRestarted waits until the process has ended with 0, as it does after a valid change of its
-// cloud-config, and starts the container again.
-func (p *pod) awaitRestarted(t *testing.T) {
-	t.Helper()
-	select {
-	case <-p.process.Ended():
-	case <-within(t).Done():
-		t.Fatalf("%s has not ended, its log ends with:\n%s", p.Name, p.process.Tail())
-	}
-	if code := p.process.ExitCode(); code != 0 {
-		t.Fatalf("%s has ended with %d, its log ends with:\n%s", p.Name, code, p.process.Tail())
-	}
-	p.restarts++
-	p.run(t)
-	if !p.awaitStarted(t) {
-		t.Fatal(p.process.Failure())
-	}
-}
-
 // stop ends a Pod as the kubelet does.
 func (p *pod) stop(t *testing.T) {
 	t.Helper()
@@ -391,17 +372,6 @@ func (p *pod) wantRunning(t *testing.T) {
 	t.Helper()
 	if err := p.process.Failure(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// wantFailed checks that the process has ended with an error that has a text in it.
-func (p *pod) wantFailed(t *testing.T, text string) {
-	t.Helper()
-	if p.process.Failure() == nil {
-		t.Fatalf("%s runs", p.Name)
-	}
-	if log := p.log(t); p.process.ExitCode() == 0 || !strings.Contains(log, text) {
-		t.Errorf("exit code is %d, want another one and %q in the log:\n%s", p.process.ExitCode(), text, log)
 	}
 }
 
