@@ -338,14 +338,3 @@ func (c *cluster) stealLease(ctx context.Context) error {
 
 	return err
 }
-
-// hasAddress checks for an address of a type.
-func hasAddress(kind v1.NodeAddressType, address string) func(*v1.Node) error {
-	return func(node *v1.Node) error {
-		if addresses := stateOf(node).Addresses; !slices.Contains(addresses, v1.NodeAddress{Type: kind, Address: address}) {
-			return fmt.Errorf("its addresses are %v", addresses)
-		}
-
-		return nil
-	}
-}

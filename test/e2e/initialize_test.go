@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,10 +65,7 @@ type initializeCase struct {
 
 // initializeCases are keyed by the name of their node.
 func initializeCases() map[string]initializeCase {
-	const (
-		small = "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"
-		large = "vsphere-vm.cpu-8.mem-32gb.os-photon"
-	)
+	const small = "vsphere-vm.cpu-2.mem-4gb.os-ubuntu"
 	nic := func(ips ...string) []vsphere.NIC { return []vsphere.NIC{{IPs: ips}} }
 
 	return map[string]initializeCase{
@@ -82,35 +78,6 @@ func initializeCases() map[string]initializeCase {
 				Addresses: addresses("guest-1", "InternalIP", "10.0.0.1", "ExternalIP", "10.0.0.1"),
 			},
 		},
-		"by-swapped-uuid": {
-			reason: "VS-ID-4: the firmware may report the other byte order; the providerID has vCenter's",
-			vm: vsphere.VMSpec{
-				UUID: "56492e42-22ad-3911-6d72-59cc8f26bc90", Guest: "vmwarePhoton64Guest", CPUs: 8, MemoryMB: 32 << 10,
-				NICs: nic("10.0.0.2"),
-			},
-			node: controlplane.NodeSpec{SystemUUID: "422e4956-ad22-1139-6d72-59cc8f26bc90"},
-			want: nodeState{
-				ProviderID: "vsphere://56492e42-22ad-3911-6d72-59cc8f26bc90", Labels: labeled(large, "eu-1", "eu", "blue"),
-				Addresses: addresses("by-swapped-uuid", "InternalIP", "10.0.0.2", "ExternalIP", "10.0.0.2"),
-			},
-		},
-		"by-name": {
-			reason: "VS-NODE-2: a Node without a UUID is found by its guest's host name",
-			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000003", NICs: nic("10.0.0.3")},
-			want: nodeState{
-				ProviderID: "vsphere://00000000-0000-4000-8000-000000000003", Labels: labeled(small, "eu-1", "eu", "blue"),
-				Addresses: addresses("by-name", "InternalIP", "10.0.0.3", "ExternalIP", "10.0.0.3"),
-			},
-		},
-		"by-provider-id": {
-			reason: "VS-ID-2, FW-ID-4: an existing providerID finds the VM in any case and is left as it is",
-			vm:     vsphere.VMSpec{UUID: "423740e7-c66e-05e3-9d0b-9e1205b24d43", NICs: nic("10.0.0.4")},
-			node:   controlplane.NodeSpec{ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43"},
-			want: nodeState{
-				ProviderID: "vsphere://423740E7-C66E-05E3-9D0B-9E1205B24D43", Labels: labeled(small, "eu-1", "eu", "blue"),
-				Addresses: addresses("by-provider-id", "InternalIP", "10.0.0.4", "ExternalIP", "10.0.0.4"),
-			},
-		},
 		"own-label": {
 			reason: "FW-LABEL-2, FW-ADDR-1: --node-labels never replace a label that the Node has; usable addresses only",
 			vm: vsphere.VMSpec{
@@ -121,15 +88,6 @@ func initializeCases() map[string]initializeCase {
 			want: nodeState{
 				ProviderID: "vsphere://00000000-0000-4000-8000-000000000005", Labels: labeled(small, "eu-1", "eu", "red"),
 				Addresses: addresses("own-label", "InternalIP", "10.0.0.5", "ExternalIP", "10.0.0.5"),
-			},
-		},
-		"node-ip": {
-			reason: "VS-ADDR-8: the kubelet's --node-ip wins over a virtual IP that comes first on the NIC",
-			vm:     vsphere.VMSpec{UUID: "00000000-0000-4000-8000-000000000006", NICs: nic("10.0.0.100", "10.0.0.6")},
-			node:   controlplane.NodeSpec{NodeIPs: []string{"10.0.0.6"}},
-			want: nodeState{
-				ProviderID: "vsphere://00000000-0000-4000-8000-000000000006", Labels: labeled(small, "eu-1", "eu", "blue"),
-				Addresses: addresses("node-ip", "InternalIP", "10.0.0.6", "ExternalIP", "10.0.0.6"),
 			},
 		},
 		"dual-stack": {
@@ -180,62 +138,11 @@ func TestNodesAreInitialized(t *testing.T) {
 			})
 		})
 	}
-	t.Run("Counted", func(t *testing.T) { testCalls(t, m, cloud) })
 	if len(m.logged(t, "The tagging controller is for AWS alone, not starting it")) != 1 {
 		t.Error("FW-START-7: the flags of the tagging controller are for every provider, but it works for one alone as the log has it")
 	}
 	m.terminate(t)
 	for _, vc := range cloud.VCenters() {
 		wantNoSessions(t, vc)
-	}
-}
-
-// testCalls compares the process's metrics of its calls with what the vCenters
-// count (FW-METRIC-1, VS-METRIC-1).
-func testCalls(t *testing.T, m *manager, cloud *vsphere.Cloud) {
-	for _, vc := range cloud.VCenters() {
-		endpoint := fmt.Sprintf("endpoint=%q", vc.Name())
-		m.awaitMetric(t, 1, "multicloud_ccm_connected", endpoint)
-		m.awaitMetric(t, 2, "multicloud_ccm_sessions", endpoint)
-		m.awaitMetric(t, 2, "multicloud_ccm_logins_total", endpoint, `code="ok"`)
-	}
-	for _, operation := range []string{"Login", "CreateFilter"} {
-		want := 0
-		for _, vc := range cloud.VCenters() {
-			want += vc.Count(operation)
-		}
-		m.awaitMetric(t, float64(want), "multicloud_ccm_cloud_requests_total", fmt.Sprintf("operation=%q", operation))
-	}
-}
-
-// A reader of metrics needs a token that the process can check, by tokenreviews
-// and subjectaccessreviews.
-func TestMetricsNeedPermission(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	err := c.Apply(t.Context(), []byte(`
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: metrics}
-rules: [{nonResourceURLs: [/metrics], verbs: [get]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: metrics}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: metrics}
-subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.startRegion(t).add(1)
-	m := c.run(t, writeConfig(t, awsConfig), defaultCertificates...)
-	page, err := m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "reader"), "/metrics")
-	if err != nil || !strings.Contains(page, "multicloud_ccm_") {
-		t.Errorf("reader got %d bytes, %v", len(page), err)
-	}
-	_, err = m.Get(t.Context(), c.as(t, v1.NamespaceDefault, "other"), "/metrics")
-	if err == nil || !strings.Contains(err.Error(), `User \"system:serviceaccount:default:other\" cannot get`) {
-		t.Errorf("other got %v, want an error that names it", err)
 	}
 }

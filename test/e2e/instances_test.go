@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,19 +26,17 @@ const (
 
 // elastic are the labels of an initialized node of AWS, those of the tagging
 // controller included (AWS-TOPOLOGY-1, AWS-TAG-2).
-func elastic(instanceType, zone, zoneID string, more map[string]string) map[string]string {
-	labels := labeled(instanceType, zone, "us-west-2", "")
+func elastic() map[string]string {
+	labels := labeled("m5.large", "us-west-2a", "us-west-2", "")
 	delete(labels, "team")
-	labels["topology.k8s.aws/zone-id"] = zoneID
+	labels["topology.k8s.aws/zone-id"] = "usw2-az2"
 	labels[taggedLabel] = taggedBlue
-	maps.Copy(labels, more)
 
 	return labels
 }
 
 type instanceCase struct {
 	reason string
-	zone   string // a, when it is empty
 	spec   aws.InstanceSpec
 	node   controlplane.NodeSpec
 	want   nodeState
@@ -56,20 +53,9 @@ func instanceCases() map[string]instanceCase {
 			spec:   aws.InstanceSpec{ID: "i-0000000000000000a", InterfaceSpec: in("10.0.64.10")},
 			node:   controlplane.NodeSpec{Name: "ip-10-0-64-10.us-west-2.compute.internal"},
 			want: nodeState{
-				ProviderID: "aws:///us-west-2a/i-0000000000000000a", Labels: elastic("m5.large", "us-west-2a", "usw2-az2", nil),
+				ProviderID: "aws:///us-west-2a/i-0000000000000000a", Labels: elastic(),
 				Addresses: addresses("ip-10-0-64-10.us-west-2.compute.internal",
 					"InternalIP", "10.0.64.10", "InternalDNS", "ip-10-0-64-10.us-west-2.compute.internal"),
-			},
-		},
-		"resource name": {
-			reason: "AWS-ID-3: a name that begins with i- is an instance ID",
-			zone:   "b",
-			spec:   aws.InstanceSpec{ID: "i-0000000000000000b", ResourceName: true, Type: "c7g.2xlarge", InterfaceSpec: in("10.0.128.11")},
-			node:   controlplane.NodeSpec{Name: "i-0000000000000000b.us-west-2.compute.internal"},
-			want: nodeState{
-				ProviderID: "aws:///us-west-2b/i-0000000000000000b", Labels: elastic("c7g.2xlarge", "us-west-2b", "usw2-az1", nil),
-				Addresses: addresses("i-0000000000000000b.us-west-2.compute.internal",
-					"InternalIP", "10.0.128.11", "InternalDNS", "i-0000000000000000b.us-west-2.compute.internal"),
 			},
 		},
 		"provider ID": {
@@ -77,63 +63,11 @@ func instanceCases() map[string]instanceCase {
 			spec:   aws.InstanceSpec{ID: "i-0000000000000000c", InterfaceSpec: in("10.0.64.12")},
 			node:   controlplane.NodeSpec{Name: "ip-10-0-64-12.us-west-2.compute.internal", ProviderID: "aws:////i-0000000000000000c"},
 			want: nodeState{
-				ProviderID: "aws:////i-0000000000000000c", Labels: elastic("m5.large", "us-west-2a", "usw2-az2", nil),
+				ProviderID: "aws:////i-0000000000000000c", Labels: elastic(),
 				Addresses: addresses("ip-10-0-64-12.us-west-2.compute.internal",
 					"InternalIP", "10.0.64.12", "InternalDNS", "ip-10-0-64-12.us-west-2.compute.internal"),
 			},
 		},
-		"several interfaces": {
-			reason: "AWS-ADDR-1, AWS-ADDR-2, AWS-ADDR-4: all private addresses by device index, then one IPv6 address of each interface",
-			spec: aws.InstanceSpec{ID: "i-0000000000000000d", Interfaces: []aws.InterfaceSpec{
-				{Device: 1, PrivateIPs: []string{"10.0.64.23"}, IPv6s: []string{"2001:db8:1:80::23"}},
-				{Device: 0, PrivateIPs: []string{"10.0.64.13", "10.0.64.113"}, IPv6s: []string{"2001:db8:1:80::13", "2001:db8:1:80::1"}},
-			}},
-			node: controlplane.NodeSpec{Name: "ip-10-0-64-13.us-west-2.compute.internal"},
-			want: nodeState{
-				ProviderID: "aws:///us-west-2a/i-0000000000000000d", Labels: elastic("m5.large", "us-west-2a", "usw2-az2", nil),
-				Addresses: addresses("ip-10-0-64-13.us-west-2.compute.internal",
-					"InternalIP", "10.0.64.13", "InternalIP", "10.0.64.113", "InternalIP", "10.0.64.23",
-					"InternalIP", "2001:db8:1:80::13", "InternalIP", "2001:db8:1:80::23",
-					"InternalDNS", "ip-10-0-64-13.us-west-2.compute.internal"),
-			},
-		},
-		"network topology": {
-			reason: "AWS-TOPOLOGY-3: the place in the network of an instance type that has one",
-			zone:   "c",
-			spec: aws.InstanceSpec{
-				ID: "i-0000000000000000e", Type: "p5.48xlarge", InterfaceSpec: in("10.0.192.14"),
-				NetworkNodes: []string{"nn-1", "nn-2", "nn-3"},
-			},
-			node: controlplane.NodeSpec{Name: "ip-10-0-192-14.us-west-2.compute.internal"},
-			want: nodeState{
-				ProviderID: "aws:///us-west-2c/i-0000000000000000e",
-				Labels: elastic("p5.48xlarge", "us-west-2c", "usw2-az3", map[string]string{
-					"topology.k8s.aws/network-node-layer-1": "nn-1",
-					"topology.k8s.aws/network-node-layer-2": "nn-2",
-					"topology.k8s.aws/network-node-layer-3": "nn-3",
-				}),
-				Addresses: addresses("ip-10-0-192-14.us-west-2.compute.internal",
-					"InternalIP", "10.0.192.14", "InternalDNS", "ip-10-0-192-14.us-west-2.compute.internal"),
-			},
-		},
-	}
-}
-
-// fargateCase is a pod that is a node of its own.
-func fargateCase(r *region) instanceCase {
-	const name = "fargate-ip-10-0-64-77.us-west-2.compute.internal"
-	r.AddFargate(aws.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: "10.0.64.77"})
-	want := nodeState{
-		ProviderID: "aws:///us-west-2a/0123abcd/" + name, Labels: elastic("", "us-west-2a", "usw2-az2", nil),
-		Addresses: addresses(name, "InternalIP", "10.0.64.77", "InternalDNS", "ip-10-0-64-77.us-west-2.compute.internal"),
-	}
-	for _, label := range []string{"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type", taggedLabel} {
-		delete(want.Labels, label)
-	}
-
-	return instanceCase{
-		reason: "AWS-FARGATE-2, AWS-TAG-3: a Fargate node is its network interface, has no type and is never tagged",
-		node:   controlplane.NodeSpec{Name: name, ProviderID: want.ProviderID}, want: want,
 	}
 }
 
@@ -145,18 +79,8 @@ func TestInstancesAreInitialized(t *testing.T) {
 	r := c.startRegion(t)
 	cases := instanceCases()
 	for _, tc := range cases {
-		subnet := r.seed.Private["us-west-2"+tc.zone]
-		if tc.zone == "" {
-			subnet = r.seed.Private["us-west-2a"]
-		}
-		tc.spec.Subnet = subnet
-		for i := range tc.spec.Interfaces {
-			tc.spec.Interfaces[i].Subnet, tc.spec.Interfaces[i].Groups = subnet, []string{r.seed.NodeGroup}
-		}
+		tc.spec.Subnet = r.seed.Private["us-west-2a"]
 		r.seed.AddNode(tc.spec)
-	}
-	cases["Fargate"] = fargateCase(r)
-	for _, tc := range cases {
 		c.join(t, tc.node)
 	}
 	m := c.run(t, writeConfig(t, awsConfig+"NodeIPFamilies = ipv4\nNodeIPFamilies = ipv6\n"), taggingArgs...)
@@ -173,7 +97,7 @@ func TestInstancesAreInitialized(t *testing.T) {
 		})
 	}
 	t.Run("Counted", func(t *testing.T) {
-		for _, operation := range []string{"DescribeInstances", "DescribeAvailabilityZones", "DescribeInstanceTopology", "CreateTags"} {
+		for _, operation := range []string{"DescribeInstances", "DescribeAvailabilityZones", "CreateTags"} {
 			if r.Interceptor().Count(operation) == 0 {
 				t.Errorf("%s was not called", operation)
 			}

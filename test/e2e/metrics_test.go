@@ -109,25 +109,6 @@ func TestExposedMetrics(t *testing.T) {
 	}
 }
 
-// FW-METRIC-4: a Node that no cloud describes is counted while it has the taint.
-func TestWaitingNodesAreCounted(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	vc := startCloud(t, smallVCenter("vc", "a")).VCenter("vc")
-	m := c.run(t, writeConfig(t, vsphereConfig(vc)))
-	c.join(t, controlplane.NodeSpec{Name: "a"}, controlplane.NodeSpec{Name: "stranger"})
-	c.awaitInitialized(t, "a")
-	m.awaitMetric(t, 1, "multicloud_ccm_nodes_waiting", `provider="vsphere"`)
-	if age, err := m.metric(t.Context(), "multicloud_ccm_nodes_waiting_oldest_age_seconds"); err != nil || age <= 0 {
-		t.Errorf("the age is %v, %v", age, err)
-	}
-	if err := c.Client().CoreV1().Nodes().Delete(t.Context(), "stranger", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	m.awaitMetric(t, 0, "multicloud_ccm_nodes_waiting")
-	m.awaitMetric(t, 0, "multicloud_ccm_nodes_waiting_oldest_age_seconds")
-}
-
 // FW-ERROR-1: a certificate that is not trusted is counted as that, with SDKs that wrap it
 // in errors of their own.
 func TestUntrustedCertificatesAreCounted(t *testing.T) {

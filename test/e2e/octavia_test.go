@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // Annotations of Services.
@@ -132,63 +131,4 @@ func TestOctaviaServices(t *testing.T) {
 	c.remove(t, "shared", "inside")
 	c.awaitRemoved(t, "shared", "inside")
 	p.wantNoLeaks(t)
-}
-
-// OS-LB-4, OS-LB-17, FW-LB-4: a process is killed while a call to OpenStack is under way, and
-// another one finishes what it has begun.
-func TestKilledProcessFinishesOctavia(t *testing.T) {
-	t.Parallel()
-	crashes := []struct {
-		reason, operation string
-		applied, deleting bool
-	}{
-		{reason: "a load balancer that is not recorded yet", operation: "octavia.CreateLoadBalancer", applied: true},
-		{reason: "no floating IP yet", operation: "neutron.CreateFloatingIP"},
-		{reason: "a floating IP that is not recorded yet", operation: "neutron.CreateFloatingIP", applied: true},
-		{reason: "the load balancer is gone, its floating IP is not", operation: "neutron.DeleteFloatingIP", deleting: true},
-	}
-	c := startCluster(t)
-	p := c.startProject(t, "a", "b")
-	config := writeConfig(t, p.config())
-	m := c.run(t, config, "--leader-elect=false")
-	c.awaitInitialized(t, "a", "b")
-	for _, crash := range crashes {
-		t.Log(crash.reason)
-		const name = "web"
-		if crash.deleting {
-			c.create(t, newService(name, classic, 80, 443))
-			c.awaitOctavia(t, p, []string{name}, "a", "b")
-		}
-		hold := simserver.NewHold()
-		effect := hold.Before
-		if crash.applied {
-			effect = hold.After
-		}
-		before := p.Interceptor().Count(crash.operation)
-		p.Interceptor().Inject(crash.operation, simserver.Always(), effect)
-		if crash.deleting {
-			c.remove(t, name)
-		} else {
-			c.create(t, newService(name, classic, 80, 443))
-		}
-		if err := p.Interceptor().WaitFor(within(t), crash.operation, before+1); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		m.awaitExit(t, -1)
-		p.Interceptor().Clear()
-
-		m = c.run(t, config, "--leader-elect=false")
-		if !crash.deleting {
-			c.awaitOctavia(t, p, []string{name}, "a", "b")
-			if n := len(p.LoadBalancers()); n != 1 {
-				t.Errorf("%s: there are %d load balancers, want one", crash.reason, n)
-			}
-			c.remove(t, name)
-		}
-		c.awaitRemoved(t, name)
-		p.wantNoLeaks(t)
-	}
 }

@@ -130,47 +130,6 @@ func writeCredentials(t *testing.T, directory string, vc *vsphere.VCenter) {
 	write(t, filepath.Join(directory, server(vc)+".password"), vc.Password())
 }
 
-// VS-SESSION-5, VS-NODE-6: a vCenter that was down from the start delays no other
-// one, and what it may have is not gone.
-func TestUnreachableVCenterDelaysOnlyItsOwn(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	cloud := startCloud(t, smallVCenter("dead", "lost", "late"), smallVCenter("alive", "a", "b", "c"))
-	unreachable, reachable := cloud.VCenter("dead"), cloud.VCenter("alive")
-	unreachable.Hang()
-	c.join(t,
-		controlplane.NodeSpec{Name: "lost", ProviderID: "vsphere://" + cloud.VM("lost").UUID()},
-		controlplane.NodeSpec{Name: "unknown", ProviderID: "vsphere://00000000-0000-4000-8000-00000000dead"})
-	old := []string{"lost", "unknown"}
-	for _, name := range old {
-		c.initializeByHand(t, name)
-	}
-	c.setReady(t, v1.ConditionUnknown, old...)
-	c.age(t, old...)
-
-	m := c.run(t, writeConfig(t, vsphereConfig(unreachable, reachable)))
-	c.join(t,
-		controlplane.NodeSpec{Name: "late", SystemUUID: cloud.VM("late").UUID()},
-		controlplane.NodeSpec{Name: "a", SystemUUID: cloud.VM("a").UUID()},
-		controlplane.NodeSpec{Name: "b"}, controlplane.NodeSpec{Name: "c"})
-	c.awaitInitialized(t, "a", "b", "c")
-	if n := unreachable.Total(); n != 0 {
-		t.Fatalf("the vCenter that is down has served %d calls", n)
-	}
-	m.awaitUndecided(t, old...)
-	m.awaitPasses(t, 2)
-	for _, name := range append(old, "late") {
-		c.node(t, name)
-	}
-
-	if err := unreachable.Up(); err != nil {
-		t.Fatal(err)
-	}
-	c.awaitInitialized(t, "late")
-	m.awaitPasses(t, 2)
-	c.node(t, "lost")
-}
-
 // FW-START-4, VS-SESSION-3: close is bounded, whatever the vCenter does.
 func TestStopWhileVCenterHangs(t *testing.T) {
 	t.Parallel()

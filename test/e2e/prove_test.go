@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
-	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
 // replicas are a leader and a standby, each with a cloud-config of its own, since the kubelets of
@@ -121,52 +120,4 @@ func TestProvenConfig(t *testing.T) {
 	r.leader.awaitExit(t, 0)
 	r.wantInitialized(t)
 	r.standby.awaitLog(t, "Successfully acquired lease")
-}
-
-// FW-CONFIG-15: a password that reaches the file before Keystone is refused at first. Once the running
-// session has logged in with it, nothing is refused any more, and a setting that has changed along with it
-// takes effect.
-func TestPasswordReachesFileFirst(t *testing.T) {
-	t.Parallel()
-	const problem = "multicloud_ccm_config_file_invalid"
-	c := startCluster(t)
-	p := c.startProject(t)
-	path := writeConfig(t, p.config())
-	leader := c.run(t, path)
-	first, second := p.add("first"), p.add("second")
-	c.join(t, first)
-	c.awaitInitialized(t, first.Name)
-
-	rotated := strings.Replace(p.config(), fmt.Sprintf("%q", p.AuthOptions(openstack.UserCCM).Password), `"n3w"`, 1)
-	write(t, path, rotated)
-	leader.awaitMetric(t, 1, problem, `reason="refused"`)
-	p.SetPassword(openstack.UserCCM, "n3w")
-	leader.awaitMetric(t, 0, problem)
-	leader.awaitLog(t, "its credentials replace those in use")
-	c.join(t, second)
-	c.awaitInitialized(t, second.Name)
-}
-
-// FW-CONFIG-15: a region that AWS refuses. A process that starts with it fails, so that a rollout does not
-// replace another Pod. The leader goes on, even if its own file changes.
-func TestRefusedRegion(t *testing.T) {
-	t.Parallel()
-	const wrong = awsConfig + "Region = eu-west-1\n"
-	c := startCluster(t)
-	r := c.startRegion(t)
-	machines := r.add(3)
-	path := writeConfig(t, awsConfig)
-	leader := c.run(t, path)
-	c.join(t, controlplane.NodeSpec{Name: machines[0].name})
-	c.awaitInitialized(t, machines[0].name)
-
-	first := c.launch(t, "upgraded", writeConfig(t, wrong))
-	first.awaitExit(t, 1)
-	c.join(t, controlplane.NodeSpec{Name: machines[1].name})
-	c.awaitInitialized(t, machines[1].name)
-
-	write(t, path, wrong)
-	leader.awaitMetric(t, 1, "multicloud_ccm_config_file_invalid", `reason="refused"`)
-	c.join(t, controlplane.NodeSpec{Name: machines[2].name})
-	c.awaitInitialized(t, machines[2].name)
 }
