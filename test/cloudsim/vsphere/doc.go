@@ -48,7 +48,8 @@
 //     and the next page needs a role on the root folder, see [VCenter.SetHidden]. Pages
 //     that are not read stay until they are dropped ([VCenter.UnreadPages]). Properties
 //     that cannot be read are in the missingSet, see [VCenter.SetUnreadable].
-//   - Searches by UUID obey the datacenter and find UUIDs in any case.
+//   - Searches by UUID obey the datacenter and find UUIDs in any case. Those by host
+//     name match exactly.
 //   - A guest that is switched off reports no networks, and no name unless
 //     [VM.KeepHostname] is set.
 //   - VMs leave and return under another managed object reference: [VM.Unregister],
@@ -88,5 +89,5 @@
 //   - Tokens of the security token service are not checked.
 //   - Of vCenter's managers only those for sessions, properties, views, searches,
 //     tasks, events, options and custom fields exist; of REST, sessions and tags.
-//   - Nothing is searched for by name or address.
+//   - Nothing is searched for by address or inventory path.
 package vsphere

@@ -12,26 +12,18 @@ import (
 )
 
 // searchIndex finds VMs as a vCenter does: inside the given datacenter, UUIDs in
-// any case. Searches for hosts find none.
+// any case. Host names match exactly. Searches for hosts find none.
 type searchIndex struct {
 	simulator.SearchIndex
 
 	v *VCenter
 }
 
-// search returns the VMs with a UUID, those created first in front.
-func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, uuid string, instance *bool) []types.ManagedObjectReference {
-	uuid = strings.ToLower(uuid) // as those of VMs are
+// search returns the VMs that match, those created first in front.
+func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, match func(*machine) bool) []types.ManagedObjectReference {
 	var found []*machine
 	for _, m := range s.v.vms {
-		if !vmSearch || m.Config == nil || dc != nil && m.dc.dc.Self != *dc {
-			continue
-		}
-		has := m.Config.Uuid
-		if instance != nil && *instance {
-			has = m.Config.InstanceUuid
-		}
-		if has == uuid {
+		if vmSearch && (dc == nil || m.dc.dc.Self == *dc) && match(m) {
 			found = append(found, m)
 		}
 	}
@@ -44,6 +36,21 @@ func (s *searchIndex) search(dc *types.ManagedObjectReference, vmSearch bool, uu
 	return refs
 }
 
+func byUUID(want string, instance *bool) func(*machine) bool {
+	want = strings.ToLower(want) // as those of VMs are
+
+	return func(m *machine) bool {
+		if m.Config == nil {
+			return false
+		}
+		if instance != nil && *instance {
+			return m.Config.InstanceUuid == want
+		}
+
+		return m.Config.Uuid == want
+	}
+}
+
 func first(refs []types.ManagedObjectReference) *types.ManagedObjectReference {
 	if len(refs) == 0 {
 		return nil
@@ -54,14 +61,23 @@ func first(refs []types.ManagedObjectReference) *types.ManagedObjectReference {
 
 // FindByUuid implements the method of that name.
 func (s *searchIndex) FindByUuid(_ *simulator.Context, req *types.FindByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, req.Uuid, req.InstanceUuid)
+	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
 
 	return &methods.FindByUuidBody{Res: &types.FindByUuidResponse{Returnval: first(refs)}}
 }
 
 // FindAllByUuid implements the method of that name.
 func (s *searchIndex) FindAllByUuid(_ *simulator.Context, req *types.FindAllByUuid) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
-	refs := s.search(req.Datacenter, req.VmSearch, req.Uuid, req.InstanceUuid)
+	refs := s.search(req.Datacenter, req.VmSearch, byUUID(req.Uuid, req.InstanceUuid))
 
 	return &methods.FindAllByUuidBody{Res: &types.FindAllByUuidResponse{Returnval: refs}}
+}
+
+// FindAllByDnsName implements the method of that name, by which the upstream controller finds VMs.
+func (s *searchIndex) FindAllByDnsName(_ *simulator.Context, req *types.FindAllByDnsName) soap.HasFault { //nolint:revive // vcsim finds methods by the name in the API
+	refs := s.search(req.Datacenter, req.VmSearch, func(m *machine) bool {
+		return req.DnsName != "" && m.Guest.HostName == req.DnsName
+	})
+
+	return &methods.FindAllByDnsNameBody{Res: &types.FindAllByDnsNameResponse{Returnval: refs}}
 }
