@@ -32,8 +32,6 @@ type SubnetSpec struct {
 	Zone string
 	// CIDR and IPv6CIDR are its ranges; the latter may be empty.
 	CIDR, IPv6CIDR string
-	// PublicIPs assigns public addresses to instances.
-	PublicIPs bool
 	// Outpost is the ARN of the Outpost that the subnet is on; empty for none.
 	Outpost string
 	// Tags are its tags.
@@ -105,7 +103,7 @@ func (c *Cloud) AddSubnet(spec SubnetSpec) string {
 	s := &subnet{
 		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.subnets, spec.ID, "subnet"),
 		vpc: spec.VPC, zone: spec.Zone, cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR),
-		used: make(map[netip.Addr]bool), publicIPs: spec.PublicIPs, outpost: spec.Outpost,
+		used: make(map[netip.Addr]bool), outpost: spec.Outpost,
 	}
 	if !s.cidr.IsValid() || !v.cidr.Overlaps(s.cidr) || s.cidr.Bits() < v.cidr.Bits() {
 		wrong("subnet range %q is not within %s", spec.CIDR, v.cidr)

@@ -20,8 +20,6 @@ type InstanceSpec struct {
 	PrivateDNSName string
 	// ResourceName derives the private DNS name from the ID instead.
 	ResourceName bool
-	// Reservation groups instances; each has one of its own by default.
-	Reservation string
 	// Tags are its tags.
 	Tags map[string]string
 	// NetworkNodes is its position in the network, outermost first.
@@ -60,16 +58,14 @@ type InterfaceSpec struct {
 	IPv6s []string
 	// IPv6 adds one more IPv6 address, the next one of the subnet.
 	IPv6 bool
-	// Public assigns a public IPv4 address, as does PublicIPs of the subnet.
+	// Public assigns a public IPv4 address.
 	Public bool
-	// Device and Card are its device index and network card index.
-	Device, Card int32
+	// Device is its device index.
+	Device int32
 	// Status is its status; default in-use.
 	Status string
 	// Secondary is how many more IPv4 addresses it has, the next free ones.
 	Secondary int
-	// Unattached leaves the attachment out of all responses.
-	Unattached bool
 }
 
 // FargateSpec describes the network interface of a Fargate pod.
@@ -116,16 +112,13 @@ func (c *Cloud) AddInstance(spec InstanceSpec) string {
 	i := &instance{
 		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.instances, spec.ID, "i"),
 		kind: cmp.Or(spec.Type, "m5.large"), state: cmp.Or(spec.State, Running), launched: c.launchTime(),
-		reservation: spec.Reservation, nodes: slices.Clone(spec.NetworkNodes),
+		reservation: c.newID("r"), nodes: slices.Clone(spec.NetworkNodes),
 	}
 	if !instanceID.MatchString(i.id) {
 		wrong("%q is no instance ID", i.id)
 	}
 	if _, ok := stateCodes[i.state]; !ok {
 		wrong("%q is no instance state", i.state)
-	}
-	if i.reservation == "" {
-		i.reservation = c.newID("r")
 	}
 	for _, want := range spec.Interfaces {
 		c.plug(i, want)
@@ -175,12 +168,11 @@ func (c *Cloud) plug(i *instance, want InterfaceSpec) {
 	}
 	eni.privateDNS = c.privateDNS(eni.addrs[0])
 	eni.status = cmp.Or(want.Status, "in-use")
-	eni.wantsPublic = want.Public || s.publicIPs && want.Device == 0
+	eni.wantsPublic = want.Public
 	eni.attachment = &attachment{
-		id: c.newID("eni-attach"), instance: i.id, status: "attached", device: want.Device, card: want.Card,
+		id: c.newID("eni-attach"), instance: i.id, status: "attached", device: want.Device,
 		owner: c.opts.AccountID, at: i.launched,
 	}
-	eni.hideAttachment = want.Unattached
 	i.interfaces = append(i.interfaces, eni.id)
 }
 

@@ -12,7 +12,6 @@ var certificateARN = regexp.MustCompile(
 // certificates are those that listeners can have. Cloud.mu guards them.
 type certificates struct {
 	only []string // nil for all ARNs that can be of the account
-	gone []string
 }
 
 // SetCertificates sets the certificates of ACM and IAM that exist, by ARN.
@@ -22,20 +21,11 @@ func (c *Cloud) SetCertificates(arns ...string) {
 	c.inspect(func() { c.balancers.certificates = certificates{only: append([]string{}, arns...)} })
 }
 
-// RemoveCertificate makes a certificate unknown. Listeners that have it already
-// keep it.
-func (c *Cloud) RemoveCertificate(arn string) {
-	c.inspect(func() { c.balancers.certificates.gone = append(c.balancers.certificates.gone, arn) })
-}
-
 // certified reports whether there is a certificate that a listener can have: one
 // of IAM, or of ACM in the region of the load balancer.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/network/tls-listener-certificates.html
 func (c *Cloud) certified(arn string) bool {
 	known := c.balancers.certificates
-	if slices.Contains(known.gone, arn) {
-		return false
-	}
 	if known.only != nil {
 		return slices.Contains(known.only, arn)
 	}
@@ -49,5 +39,5 @@ func (c *Cloud) certified(arn string) bool {
 }
 
 func (c certificates) clone() certificates {
-	return certificates{only: slices.Clone(c.only), gone: slices.Clone(c.gone)}
+	return certificates{only: slices.Clone(c.only)}
 }

@@ -43,8 +43,7 @@ type Options struct {
 	// waits for none of them, and no delay at all otherwise.
 	Delays *Delays
 	// DisableThrottling starts the region without the token buckets that AWS
-	// documents for its APIs. Bounds of [Cloud.SetThrottle] apply nevertheless.
-	// Where a test sets it, a comment has the reason.
+	// documents for its APIs. Where a test sets it, a comment has the reason.
 	DisableThrottling bool
 }
 
@@ -56,8 +55,6 @@ type Limits struct {
 	// PrefixListEntries is the maximum number of entries of each prefix list;
 	// default 1. A rule that names one counts as so many rules.
 	PrefixListEntries int
-	// SecurityGroupsPerVPC bounds the groups of a VPC; default 2500.
-	SecurityGroupsPerVPC int
 	// RoutesPerTable bounds the routes of a table; default 500.
 	RoutesPerTable int
 }
@@ -79,7 +76,6 @@ func (o Options) complete() Options {
 	}
 	o.Limits.RulesPerSecurityGroup = cmp.Or(o.Limits.RulesPerSecurityGroup, 60)
 	o.Limits.PrefixListEntries = cmp.Or(o.Limits.PrefixListEntries, 1)
-	o.Limits.SecurityGroupsPerVPC = cmp.Or(o.Limits.SecurityGroupsPerVPC, 2500)
 	o.Limits.RoutesPerTable = cmp.Or(o.Limits.RoutesPerTable, 500)
 
 	return o
@@ -117,7 +113,7 @@ func Start(opts Options) (*Cloud, error) {
 	c := &Cloud{
 		opts: opts,
 		keys: make(map[string]credential), signing: make(map[signingScope][]byte),
-		ec2: newEC2State(), balancers: newBalancers(*opts.Delays),
+		balancers: newBalancers(*opts.Delays),
 	}
 	c.metadata = newMetadataService()
 	c.keys[staticKey] = credential{secret: staticSecret}

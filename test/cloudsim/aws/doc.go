@@ -23,9 +23,9 @@
 //	cloud.Interceptor().SetLatency(30 * time.Millisecond)
 //	cloud.Interceptor().Inject("elbv2.RegisterTargets", simserver.Nth(1), simserver.Before(func() { cloud.Terminate(ids[0]) }))
 //	cloud.SetDenied("elasticloadbalancing:DeleteLoadBalancer", "ec2:Describe*")
-//	cloud.SetThrottle("elbv2/resource-intensive", 2, 100); cloud.ThrottledCalls()
+//	cloud.Throttles("elbv2/resource-intensive"); cloud.ThrottledCalls()
 //	cloud.SetQuotas(aws.Quotas{ZoneTargets: 1000})
-//	cloud.SetCertificates(arn); cloud.RemoveCertificate(arn)
+//	cloud.SetCertificates(arn)
 //	cloud.SetConsistency(aws.Consistency{Reads: 2})
 //	cloud.SetFilterTime(3 * time.Millisecond)   // for each instance of the account
 //	cloud.Server().Down(); cloud.Server().Hang(); cloud.Server().Up()
@@ -87,7 +87,7 @@
 //     load balancers made without groups never get any. Deregistered targets
 //     drain, see [Cloud.SetDrainingDelay]. See [Delays] for the others.
 //   - Calls are throttled by the documented token buckets of each API, category
-//     and operation: see [Cloud.SetThrottle].
+//     and operation: see [Cloud.Throttles].
 //   - The documented quotas of load balancers hold: see [Quotas]. Targets count
 //     once for each of their target groups, per zone and per load balancer.
 //   - Targets are registered together or not at all, in their state at the time

@@ -150,8 +150,6 @@ func (c *Cloud) createSecurityGroup(p params) (any, error) {
 		return nil, fail("InvalidParameterValue", "Value (%s) for parameter GroupDescription is invalid. Valid descriptions are strings less than 256 characters from the following set: %s", description, groupCharacters)
 	case c.groupNamed(v.id, name) != nil:
 		return nil, fail("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", name, v.id)
-	case c.countGroups(v.id) >= c.opts.Limits.SecurityGroupsPerVPC:
-		return nil, fail("SecurityGroupLimitExceeded", "The maximum number of security groups for VPC '%s' has been reached.", v.id)
 	}
 	g := &securityGroup{
 		tagged: newTagged(tags, false), Created: c.created(), id: c.newID("sg"), name: name, description: description, vpc: v.id,
@@ -163,17 +161,6 @@ func (c *Cloud) createSecurityGroup(p params) (any, error) {
 		ARN  string   `xml:"securityGroupArn"`
 		Tags []tagXML `xml:"tagSet>item"`
 	}{g.id, c.arn("ec2", "security-group/"+g.id), renderTags(g.tags)}, nil
-}
-
-func (c *Cloud) countGroups(vpc string) int {
-	n := 0
-	for _, g := range c.ec2.groups.byID {
-		if g.vpc == vpc {
-			n++
-		}
-	}
-
-	return n
 }
 
 // deleteSecurityGroup implements DeleteSecurityGroup.

@@ -110,7 +110,7 @@ func (c *Cloud) renderInstance(i *instance) instanceXML {
 			out.SourceDestCheck = new(eni.sourceDestCheck)
 			out.Groups = c.renderGroups(eni.groups)
 		}
-		out.Interfaces = append(out.Interfaces, instanceENI{c.renderInterface(eni), eni.shownAttachment()})
+		out.Interfaces = append(out.Interfaces, instanceENI{c.renderInterface(eni), renderAttachment(eni.attachment)})
 	}
 
 	return out
@@ -147,20 +147,12 @@ type attachmentXML struct {
 	DeleteOnTermination bool   `xml:"deleteOnTermination"`
 }
 
-func (n *networkInterface) shownAttachment() *attachmentXML {
-	if n.hideAttachment {
-		return nil
-	}
-
-	return renderAttachment(n.attachment)
-}
-
 func renderAttachment(a *attachment) *attachmentXML {
 	if a == nil {
 		return nil
 	}
 
 	return &attachmentXML{
-		ID: a.id, Device: a.device, Card: a.card, Status: cmp.Or(a.status, "attached"), Time: stamp(a.at), DeleteOnTermination: true,
+		ID: a.id, Device: a.device, Status: cmp.Or(a.status, "attached"), Time: stamp(a.at), DeleteOnTermination: true,
 	}
 }

@@ -9,7 +9,6 @@ func (c *Cloud) ec2Operations() map[string]operation {
 		"DeleteRoute":                                c.deleteRoute,
 		"DeleteSecurityGroup":                        c.deleteSecurityGroup,
 		"DeleteTags":                                 c.deleteTags,
-		"DescribeAddresses":                          c.describeAddresses,
 		"DescribeAvailabilityZones":                  c.describeAvailabilityZones,
 		"DescribeInstanceTopology":                   c.describeInstanceTopology,
 		"DescribeInstances":                          c.describeInstances,

@@ -19,14 +19,11 @@ type ec2State struct {
 	instances   store[*instance]
 	interfaces  store[*networkInterface]
 	allocations store[*allocation]
-	topology    topologyState
 	queries     queries
 	lost        []string // what the builder made and clients deleted
 
 	hideRouteInstances bool // see SetRouteInstances
 }
-
-func newEC2State() ec2State { return ec2State{topology: newTopologyState()} }
 
 // store holds resources by ID and lists them in the order of their IDs.
 type store[T any] struct {
@@ -94,7 +91,6 @@ type subnet struct {
 	ipv6          netip.Prefix // zero without
 	used          map[netip.Addr]bool
 	next, next6   netip.Addr
-	publicIPs     bool
 	outpost       string
 }
 
@@ -170,7 +166,6 @@ type networkInterface struct {
 	allocation            string
 	sourceDestCheck       bool
 	wantsPublic           bool        // gets a public address whenever its instance runs
-	hideAttachment        bool        // in responses
 	attachment            *attachment // nil when available
 	user                  string      // its owner, such as a load balancer; empty for instances
 	requester             string
@@ -178,7 +173,7 @@ type networkInterface struct {
 
 type attachment struct {
 	id, instance, status string // instance empty for interfaces of AWS services
-	device, card         int32
+	device               int32
 	owner                string
 	at                   time.Time
 }
@@ -189,7 +184,6 @@ type allocation struct {
 	simstate.Created
 	id               string
 	publicIP         netip.Addr
-	association      string
 	networkInterface string
 }
 
@@ -211,7 +205,7 @@ func (c *Cloud) interfacesOf(i *instance) []*networkInterface {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *networkInterface) int {
-		return cmp.Or(cmp.Compare(a.attachment.device, b.attachment.device), cmp.Compare(a.attachment.card, b.attachment.card))
+		return cmp.Compare(a.attachment.device, b.attachment.device)
 	})
 
 	return found
@@ -259,7 +253,7 @@ func (c *Cloud) attach(want lbInterface) error {
 	eni.requester, eni.status = "amazon-elb", "in-use"
 	eni.attachment = &attachment{id: c.newID("ela-attach"), status: "attached", device: 1, owner: "amazon-elb", at: c.opts.Clock.Now()}
 	if a := c.allocation(want.allocation); a != nil {
-		a.association, a.networkInterface = c.newID("eipassoc"), eni.id
+		a.networkInterface = eni.id
 		eni.allocation = a.id
 		c.assignPublicIP(eni, a.publicIP)
 	} else if want.public {
@@ -317,7 +311,7 @@ func (c *Cloud) dropInterface(eni *networkInterface) {
 		s.release(addr)
 	}
 	if a := c.allocation(eni.allocation); a != nil {
-		a.association, a.networkInterface = "", ""
+		a.networkInterface = ""
 	}
 	c.ec2.interfaces.remove(eni.id)
 }

@@ -3,7 +3,6 @@ package aws
 import (
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -191,47 +190,4 @@ func (c *Cloud) deleteTags(p params) (any, error) {
 	}
 
 	return &done{true}, nil
-}
-
-// describeAddresses implements DescribeAddresses.
-func (c *Cloud) describeAddresses(p params) (any, error) {
-	filters, err := parseFilters(p)
-	if err != nil {
-		return nil, err
-	}
-	found := c.ec2.allocations.all()
-	if ids := p.list("AllocationId"); len(ids) > 0 {
-		found = nil
-		for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-			a := c.allocation(id)
-			if a == nil {
-				return nil, fail("InvalidAllocationID.NotFound", "The allocation ID '%s' does not exist", id)
-			}
-			found = append(found, a)
-		}
-	}
-	if found, err = keep(c, found, filters, fieldsOf[*allocation]{
-		"allocation-id":        func(_ *Cloud, a *allocation) []string { return one(a.id) },
-		"association-id":       func(_ *Cloud, a *allocation) []string { return one(a.association) },
-		"network-interface-id": func(_ *Cloud, a *allocation) []string { return one(a.networkInterface) },
-		"public-ip":            func(_ *Cloud, a *allocation) []string { return one(a.publicIP.String()) },
-	}); err != nil {
-		return nil, err
-	}
-	type item struct {
-		ID          string   `xml:"allocationId"`
-		PublicIP    string   `xml:"publicIp"`
-		Domain      string   `xml:"domain"`
-		Association string   `xml:"associationId,omitempty"`
-		Interface   string   `xml:"networkInterfaceId,omitempty"`
-		Tags        []tagXML `xml:"tagSet>item"`
-	}
-	var result struct {
-		Items []item `xml:"addressesSet>item"`
-	}
-	for _, a := range found {
-		result.Items = append(result.Items, item{a.id, a.publicIP.String(), "vpc", a.association, a.networkInterface, renderTags(a.tags)})
-	}
-
-	return &result, nil
 }

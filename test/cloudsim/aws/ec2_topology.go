@@ -3,31 +3,9 @@ package aws
 // topologyLimit bounds the instances that one DescribeInstanceTopology names.
 const topologyLimit = 100
 
-type topologyState struct{ unsupported bool }
-
-func newTopologyState() topologyState { return topologyState{} }
-
-// SetTopologySupported reports whether DescribeInstanceTopology works in this
-// region; it does by default.
-func (c *Cloud) SetTopologySupported(supported bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ec2.topology.unsupported = !supported
-}
-
-// SetTopology sets the network nodes above an instance, outermost first. An
-// instance without any is missing in DescribeInstanceTopology.
-func (c *Cloud) SetTopology(id string, nodes ...string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mustInstance(id).nodes = nodes
-}
-
-// describeInstanceTopology implements DescribeInstanceTopology.
+// describeInstanceTopology implements DescribeInstanceTopology. Instances without
+// network nodes are missing.
 func (c *Cloud) describeInstanceTopology(p params) (any, error) {
-	if c.ec2.topology.unsupported {
-		return nil, fail("UnsupportedOperation", "The functionality you requested is not available in this region.")
-	}
 	ids := p.list("InstanceId")
 	filters, err := parseFilters(p)
 	switch {

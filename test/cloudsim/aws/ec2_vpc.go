@@ -86,19 +86,18 @@ func (c *Cloud) describeSubnets(p params) (any, error) {
 		return nil, err
 	}
 	type item struct {
-		ID       string            `xml:"subnetId"`
-		ARN      string            `xml:"subnetArn"`
-		State    string            `xml:"state"`
-		VPCID    string            `xml:"vpcId"`
-		CIDR     string            `xml:"cidrBlock"`
-		Free     int               `xml:"availableIpAddressCount"`
-		Zone     string            `xml:"availabilityZone"`
-		ZoneID   string            `xml:"availabilityZoneId"`
-		Owner    string            `xml:"ownerId"`
-		Outpost  *string           `xml:"outpostArn"`
-		PublicIP bool              `xml:"mapPublicIpOnLaunch"`
-		IPv6     []ipv6Association `xml:"ipv6CidrBlockAssociationSet>item"`
-		Tags     []tagXML          `xml:"tagSet>item"`
+		ID      string            `xml:"subnetId"`
+		ARN     string            `xml:"subnetArn"`
+		State   string            `xml:"state"`
+		VPCID   string            `xml:"vpcId"`
+		CIDR    string            `xml:"cidrBlock"`
+		Free    int               `xml:"availableIpAddressCount"`
+		Zone    string            `xml:"availabilityZone"`
+		ZoneID  string            `xml:"availabilityZoneId"`
+		Owner   string            `xml:"ownerId"`
+		Outpost *string           `xml:"outpostArn"`
+		IPv6    []ipv6Association `xml:"ipv6CidrBlockAssociationSet>item"`
+		Tags    []tagXML          `xml:"tagSet>item"`
 	}
 	var result struct {
 		Items     []item  `xml:"subnetSet>item"`
@@ -108,7 +107,7 @@ func (c *Cloud) describeSubnets(p params) (any, error) {
 	for _, s := range found {
 		out := item{
 			ID: s.id, ARN: c.arn("ec2", "subnet/"+s.id), State: "available", VPCID: s.vpc, CIDR: s.cidr.String(), Free: s.free(),
-			Zone: s.zone, ZoneID: c.zoneIDOf(s.zone), Owner: c.opts.AccountID, PublicIP: s.publicIPs, Tags: renderTags(s.tags),
+			Zone: s.zone, ZoneID: c.zoneIDOf(s.zone), Owner: c.opts.AccountID, Tags: renderTags(s.tags),
 		}
 		if s.outpost != "" {
 			out.Outpost = &s.outpost

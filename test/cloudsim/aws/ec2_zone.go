@@ -15,8 +15,6 @@ type Zone struct {
 	Type string
 	// Parent is the availability zone that a local zone belongs to.
 	Parent string
-	// OptedOut hides the zone unless a request is for all zones.
-	OptedOut bool
 }
 
 const availabilityZone = "availability-zone"
@@ -46,13 +44,6 @@ func zoneID(region, rest string) string {
 	return string(short) + "-" + rest
 }
 
-// AddZone adds a zone, as when AWS opens one.
-func (c *Cloud) AddZone(z Zone) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.opts.Zones = append(slices.Clone(c.opts.Zones), z)
-}
-
 func (c *Cloud) zone(name string) (Zone, bool) {
 	i := slices.IndexFunc(c.opts.Zones, func(z Zone) bool { return z.Name == name })
 	if i < 0 {
@@ -68,19 +59,16 @@ func (c *Cloud) zoneIDOf(name string) string {
 	return z.ID
 }
 
-func (c *Cloud) optIn(z Zone) string {
-	switch {
-	case z.kind() == availabilityZone:
+func (z Zone) optIn() string {
+	if z.kind() == availabilityZone {
 		return "opt-in-not-required"
-	case z.OptedOut:
-		return "not-opted-in"
 	}
 
 	return "opted-in"
 }
 
 var zoneFields = fieldsOf[Zone]{
-	"opt-in-status": func(c *Cloud, z Zone) []string { return one(c.optIn(z)) },
+	"opt-in-status": func(_ *Cloud, z Zone) []string { return one(z.optIn()) },
 	"region-name":   func(c *Cloud, _ Zone) []string { return one(c.opts.Region) },
 	"state":         func(*Cloud, Zone) []string { return one("available") },
 	"zone-id":       func(_ *Cloud, z Zone) []string { return one(z.ID) },
@@ -94,10 +82,6 @@ func (c *Cloud) describeAvailabilityZones(p params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	every, err := p.bool("AllAvailabilityZones")
-	if err != nil {
-		return nil, err
-	}
 	names, ids := p.list("ZoneName"), p.list("ZoneId")
 	for _, name := range names {
 		if _, ok := c.zone(name); !ok {
@@ -105,8 +89,7 @@ func (c *Cloud) describeAvailabilityZones(p params) (any, error) {
 		}
 	}
 	zones := slices.DeleteFunc(slices.Clone(c.opts.Zones), func(z Zone) bool {
-		return z.OptedOut && (every == nil || !*every) ||
-			len(names) > 0 && !slices.Contains(names, z.Name) || len(ids) > 0 && !slices.Contains(ids, z.ID)
+		return len(names) > 0 && !slices.Contains(names, z.Name) || len(ids) > 0 && !slices.Contains(ids, z.ID)
 	})
 	if zones, err = keep(c, zones, filters, zoneFields); err != nil {
 		return nil, err
@@ -135,7 +118,7 @@ func (c *Cloud) renderZones(zones []Zone) *describeZonesResult {
 	var result describeZonesResult
 	for _, z := range zones {
 		result.Zones = append(result.Zones, zoneXML{
-			Name: z.Name, ID: z.ID, Type: z.kind(), State: "available", Region: c.opts.Region, OptIn: c.optIn(z),
+			Name: z.Name, ID: z.ID, Type: z.kind(), State: "available", Region: c.opts.Region, OptIn: z.optIn(),
 			Group: c.opts.Region, Border: c.opts.Region, Parent: z.Parent,
 		})
 	}

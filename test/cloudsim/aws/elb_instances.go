@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -95,68 +94,4 @@ func (b *classicBalancer) members() lbInstancesXML {
 	b.Instances = slices.Sorted(maps.Keys(b.registered))
 
 	return lbInstancesXML{instanceList(b.Instances)}
-}
-
-type lbInstanceStatesXML struct {
-	States []lbInstanceStateXML `xml:"InstanceStates>member"`
-}
-
-type lbInstanceStateXML struct {
-	ID          string `xml:"InstanceId"`
-	State       string
-	ReasonCode  string
-	Description string
-}
-
-// describeInstanceHealth implements DescribeInstanceHealth. Instances that the
-// request names are listed even when they are not registered, terminated ones
-// never.
-func (c *Cloud) describeInstanceHealth(p params) (any, error) {
-	b, err := c.classicOf(p)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, instance := range p.structs("Instances.member") {
-		ids = append(ids, instance.str("InstanceId"))
-	}
-	named := len(ids) > 0
-	if !named {
-		ids = b.Instances
-	}
-	var out lbInstanceStatesXML
-	for _, id := range ids {
-		i := c.instance(id)
-		if i == nil && named {
-			return nil, noInstance(id)
-		}
-		if i != nil && i.state != Terminated {
-			out.States = append(out.States, c.instanceHealth(b, i))
-		}
-	}
-
-	return out, nil
-}
-
-// instanceHealth returns the state of an instance behind a load balancer.
-// Instances that run pass health checks.
-func (c *Cloud) instanceHealth(b *classicBalancer, i *instance) lbInstanceStateXML {
-	since, registered := b.registered[i.id]
-	var code, why string
-	switch {
-	case !registered:
-		code, why = "Instance", "Instance is not currently registered with the LoadBalancer."
-	case i.state != Running:
-		code, why = "Instance", "Instance is in "+i.state+" state."
-	case !slices.Contains(b.Zones, i.zone):
-		code, why = "ELB", "Instance is in the EC2 Availability Zone for which LoadBalancer is not configured to route traffic to."
-	case c.opts.Clock.Since(since) < c.balancers.delays.Registration:
-		code, why = "ELB", "Instance registration is still in progress."
-	}
-	state := "InService"
-	if code != "" {
-		state = "OutOfService"
-	}
-
-	return lbInstanceStateXML{i.id, state, cmp.Or(code, "N/A"), cmp.Or(why, "N/A")}
 }

@@ -17,13 +17,11 @@ func (c *Cloud) elbOperations() map[string]operation {
 		"DescribeLoadBalancerAttributes":          c.describeClassicAttributes,
 		"ModifyLoadBalancerAttributes":            c.modifyClassicAttributes,
 		"CreateLoadBalancerPolicy":                c.createClassicPolicy,
-		"DeleteLoadBalancerPolicy":                c.deleteClassicPolicy,
 		"DescribeLoadBalancerPolicies":            c.describeClassicPolicies,
 		"SetLoadBalancerPoliciesOfListener":       c.setListenerPolicies,
 		"SetLoadBalancerPoliciesForBackendServer": c.setBackendPolicies,
 		"RegisterInstancesWithLoadBalancer":       c.registerInstances,
 		"DeregisterInstancesFromLoadBalancer":     c.deregisterInstances,
-		"DescribeInstanceHealth":                  c.describeInstanceHealth,
 
 		"AddTags":      c.classicAddTags,
 		"RemoveTags":   c.classicRemoveTags,

@@ -168,28 +168,6 @@ func (p ClassicPolicy) checkNegotiation() error {
 	return nil
 }
 
-// deleteClassicPolicy implements DeleteLoadBalancerPolicy.
-func (c *Cloud) deleteClassicPolicy(p params) (any, error) {
-	b, err := c.classicOf(p)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.require("PolicyName"); err != nil {
-		return nil, err
-	}
-	name := p.str("PolicyName")
-	used := slices.ContainsFunc(b.Listeners, func(l ClassicListener) bool { return slices.Contains(l.Policies, name) })
-	for _, names := range b.BackendPolicies {
-		used = used || slices.Contains(names, name)
-	}
-	if used {
-		return nil, conflict("Policy '%s' is in use by load balancer '%s'", name, b.Name)
-	}
-	delete(b.Policies, name)
-
-	return nil, nil
-}
-
 // policiesOf returns the wanted policies, which must be of the load balancer and
 // of one of the types.
 func (b *classicBalancer) policiesOf(p params, types ...string) ([]string, error) {

@@ -13,24 +13,12 @@ type rateLimits struct {
 	rejected map[string]int // calls by operation
 }
 
-// SetThrottle bounds the calls of an operation or group, by its name in the
-// interceptor's log, or of all APIs together when the name is [simserver.Any]:
-// burst calls at once, refilled with rate calls a second. More fail as they do
-// on AWS. A burst of 0 removes the bound.
-//
-// The names of the buckets that AWS documents, which exist from the start, are
-// elb/account and elbv2/account for all calls of the API; elb/ and elbv2/ with
-// resource-intensive, registration, mutating and non-mutating for these
-// categories; ec2/ with the operation, as in ec2/CreateTags, and
-// ec2/DescribeInstances/unfiltered for calls without filter and page size.
-// Setting one of them is what AWS Support does on request.
-func (c *Cloud) SetThrottle(name string, rate float64, burst int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.limits.Set(name, simstate.RateLimit{Rate: rate, Burst: burst})
-}
-
-// Throttles returns how many calls the bound of that name has rejected.
+// Throttles returns how many calls the bound of that name has rejected. The names
+// of the buckets that AWS documents are elb/account and elbv2/account for all
+// calls of the API; elb/ and elbv2/ with resource-intensive, registration,
+// mutating and non-mutating for these categories; ec2/ with the operation, as in
+// ec2/CreateTags, and ec2/DescribeInstances/unfiltered for calls without filter
+// and page size.
 func (c *Cloud) Throttles(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
