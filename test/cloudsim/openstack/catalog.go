@@ -44,21 +44,6 @@ type Catalog struct {
 // SetCatalog replaces the catalog of tokens that are made from now on.
 func (c *Cloud) SetCatalog(catalog Catalog) { c.inspect(func() { c.catalog = catalog }) }
 
-// EndpointURL returns the public URL of a service in a region, both as the catalog
-// has them; an empty region is the first one.
-func (c *Cloud) EndpointURL(kind, region string) string {
-	var url string
-	c.inspect(func() {
-		for _, s := range c.services {
-			if s.kind == kind {
-				url = c.endpoint(s, c.region(region), "public", "")
-			}
-		}
-	})
-
-	return url
-}
-
 // AuthURL returns the versioned URL of Keystone.
 func (c *Cloud) AuthURL() string { return c.URL() + "/identity/v3" }
 

@@ -15,7 +15,6 @@ type flavor struct {
 	vcpus, ram, disk int
 	specs            map[string]string // extra specs, never written to
 	private          bool
-	projects         []string // IDs of those that may use a private one
 }
 
 // FlavorSpec is a flavor to add. Only Name is needed.
@@ -28,10 +27,8 @@ type FlavorSpec struct {
 	VCPUs, RAM, Disk int
 	// ExtraSpecs are its extra specs.
 	ExtraSpecs map[string]string
-	// Private makes it invisible to projects but those of Projects.
+	// Private makes it invisible to all but administrators.
 	Private bool
-	// Projects are names of projects.
-	Projects []string
 }
 
 // AddFlavor adds a flavor and returns its ID, which depends on the name alone.
@@ -41,9 +38,6 @@ func (c *Cloud) AddFlavor(spec FlavorSpec) string {
 		f := c.region(spec.Region).nova.flavor(spec.Name)
 		f.vcpus, f.ram, f.disk = cmp.Or(spec.VCPUs, f.vcpus), cmp.Or(spec.RAM, f.ram), cmp.Or(spec.Disk, f.disk)
 		f.private, f.specs = spec.Private, maps.Clone(spec.ExtraSpecs)
-		for _, name := range spec.Projects {
-			f.projects = append(f.projects, c.keystone.project(name).id)
-		}
 		id = f.id
 	})
 
@@ -156,7 +150,7 @@ func listFlavors(k *call) (response, error) {
 }
 
 func (k *call) mayUse(f *flavor) bool {
-	return !f.private || k.caller.admin() || slices.Contains(f.projects, k.caller.projectID)
+	return !f.private || k.caller.admin()
 }
 
 // flavorDocument is a flavor as responses have it (nova:

@@ -66,7 +66,7 @@ func (s *novaState) clone() *novaState {
 			s.metadata, s.addresses = maps.Clone(s.metadata), slices.Clone(s.addresses)
 			s.tags, s.actions = slices.Clone(s.tags), slices.Clone(s.actions)
 		}),
-		flavors: s.flavors.clone(func(f *flavor) { f.projects = slices.Clone(f.projects) }),
+		flavors: s.flavors.clone(func(*flavor) {}),
 		cells:   maps.Clone(s.cells),
 	}
 }

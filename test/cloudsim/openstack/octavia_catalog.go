@@ -11,8 +11,6 @@ type LBFlavor struct {
 	Name string
 	// Provider is the provider of its load balancers; default the default one.
 	Provider string
-	// Disabled ones are refused.
-	Disabled bool
 	// Region is the region's name; default the first one.
 	Region string
 }
@@ -27,8 +25,6 @@ type lbFlavor struct {
 type LBZone struct {
 	// Name is its name.
 	Name string
-	// Disabled ones are refused.
-	Disabled bool
 	// Region is the region's name; default the first one.
 	Region string
 }
@@ -56,7 +52,7 @@ func (c *Cloud) AddLBZone(zone LBZone) {
 
 func (f *lbFlavor) document() object {
 	return object{
-		"id": f.id, "name": f.Name, "description": "", "enabled": !f.Disabled, "flavor_profile_id": stableUUID("profile of " + f.id),
+		"id": f.id, "name": f.Name, "description": "", "enabled": true, "flavor_profile_id": stableUUID("profile of " + f.id),
 	}
 }
 
@@ -87,7 +83,7 @@ func listLBZones(k *call) (response, error) {
 	rows := []object{}
 	for _, z := range k.region.octavia.zones.all() {
 		rows = append(rows, object{
-			"name": z.Name, "description": "", "enabled": !z.Disabled, "availability_zone_profile_id": stableUUID("profile of " + z.Name),
+			"name": z.Name, "description": "", "enabled": true, "availability_zone_profile_id": stableUUID("profile of " + z.Name),
 		})
 	}
 

@@ -37,20 +37,14 @@ func (k *call) lbProvider(values object) (string, error) {
 		switch {
 		case f == nil:
 			return "", invalid("Invalid flavor_id.")
-		case f.Disabled:
-			return "", fail(http.StatusBadRequest, "", "The selected flavor is not allowed in this deployment: %s", id)
 		case provider != "" && provider != f.Provider:
 			return "", fail(http.StatusBadRequest, "", "Flavor '%s' is not compatible with provider '%s'", id, provider)
 		}
 		provider = f.Provider
 	}
 	if name, ok := values["availability_zone"].(string); ok {
-		z := state.zones.get(name)
-		switch {
-		case z == nil:
+		if state.zones.get(name) == nil {
 			return "", invalid("Invalid availability zone.")
-		case z.Disabled:
-			return "", fail(http.StatusBadRequest, "", "The selected availability_zone is not allowed in this deployment: %s", name)
 		}
 	}
 	enabled := k.cloud.providersOf(state)
