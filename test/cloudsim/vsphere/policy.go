@@ -122,8 +122,8 @@ func (v *VCenter) SetUnreadable(ref types.ManagedObjectReference, fault types.Ba
 }
 
 // SetHidden makes a vCenter behave as if the account had no permission on the
-// object at an inventory path, which is not that of a VM: no view contains it and
-// the tag service does not list it, while other objects go on referring to it.
+// object at an inventory path, which is not that of a VM: no view and no read contains it
+// and the tag service does not list it, while other objects go on referring to it.
 // What is below is not hidden with it. An account without a role on the root folder,
 // "/", cannot read the second page of a read.
 // https://developer.broadcom.com/xapis/vsphere-web-services-api/8.0U3/vim.view.ContainerView.html

@@ -30,8 +30,10 @@ func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.Retr
 	c.v.takeReadTime(req.SpecSet)
 	res := c.PropertyCollector.RetrievePropertiesEx(ctx, req)
 	if body, ok := res.(*methods.RetrievePropertiesExBody); ok && body.Res != nil {
+		objects := &body.Res.Returnval.Objects
 		c.v.leavePage("", body.Res.Returnval.Token)
-		c.v.policy.hideUnreadable(body.Res.Returnval.Objects, req.SpecSet)
+		c.v.policy.hideUnreadable(*objects, req.SpecSet)
+		*objects = slices.DeleteFunc(*objects, func(object types.ObjectContent) bool { return c.v.policy.hidden[object.Obj] })
 	}
 
 	return res

@@ -18,7 +18,8 @@ import (
 //
 // No VM and no error means that it is gone: every datacenter has been searched
 // and knows none, every VM that once had one of the UUIDs is deleted, and Find
-// would be certain too. Everything else is an error.
+// would be certain too. Everything else is an error. What is found is certain also
+// before the whole inventory has been read.
 func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.cfg.CallTimeout)
 	defer cancel()
@@ -40,9 +41,6 @@ func (i *Inventory) Confirm(ctx context.Context, q Query) ([]*VM, error) {
 // configured.
 func (i *Inventory) query(ctx context.Context, q Query) ([]*VM, error) {
 	incomplete := i.store.searchable()
-	if errors.Is(incomplete, errNotSynced) {
-		return nil, i.Current()
-	}
 	var failed []error
 	for _, find := range searches(q) {
 		found, err := i.search(ctx, find, q)
@@ -136,9 +134,13 @@ func (i *Inventory) read(ctx context.Context, refs []Ref) ([]*VM, error) {
 		if rec.standsIn() {
 			continue
 		}
-		vm := rec.snapshot()
+		vms = append(vms, rec.snapshot())
+	}
+	if err := i.readAncestors(ctx, vms); err != nil {
+		return nil, err
+	}
+	for _, vm := range vms {
 		i.store.complete(vm)
-		vms = append(vms, vm)
 	}
 
 	return vms, nil

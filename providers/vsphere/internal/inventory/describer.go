@@ -246,8 +246,12 @@ func (d *describer) candidates(wanted []Ref, now time.Time) []Ref {
 	return slices.Compact(all)
 }
 
-// wanted lists the VMs of [Config.Wanted], as far as they are known.
+// wanted lists the VMs of [Config.Wanted], as far as they are known. Before the whole
+// inventory has been read, the first VMs do not wait for the details of others.
 func (i *Inventory) wanted() []Ref {
+	if !i.health.status().Synced {
+		return nil
+	}
 	var refs []Ref
 	for _, q := range i.cfg.Wanted() {
 		refs = append(refs, i.store.matching(q)...)

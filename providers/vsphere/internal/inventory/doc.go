@@ -15,7 +15,8 @@
 //     was moved out of reach, is never gone.
 //   - A UUID once seen is kept, even when the vCenter cannot read it any more.
 //   - The first pages of a feed are no inventory: until the last one is there,
-//     nothing that was known before counts as gone.
+//     nothing that was known before counts as gone, and a VM that they have may be
+//     a copy of another one. Confirm finds all VMs with a UUID meanwhile.
 //   - [Inventory.Details] reads what only the VM of a Node is needed for: that of
 //     up to 100 Nodes in one call, and no more than seconds old. What cannot be
 //     read is an error of its VM.

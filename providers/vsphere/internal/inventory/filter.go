@@ -21,17 +21,18 @@ func filterSpec(view Ref) types.PropertyFilterSpec {
 				&types.TraversalSpec{Type: view.Type, Path: "view", Skip: new(false)},
 			},
 		}},
-		PropSet: append([]types.PropertySpec{
-			{Type: typeVM, PathSet: recordPaths()},
-			// A vApp is a resource pool as well, so it has two specs. Ours names
-			// everything, to be right whichever of the two counts.
-			{Type: "VirtualApp", PathSet: []string{"name", "parent", "parentFolder", "parentVApp"}},
-		}, ancestorSpecs("HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter)...),
+		PropSet: append(ancestorSpecs(), types.PropertySpec{Type: typeVM, PathSet: recordPaths()}),
 	}
 }
 
-func ancestorSpecs(kinds ...string) []types.PropertySpec {
-	return lists.Map(kinds, func(kind string) types.PropertySpec {
-		return types.PropertySpec{Type: kind, PathSet: []string{"name", "parent"}}
-	})
+// ancestorSpecs requests the properties that are used of every object but VMs.
+func ancestorSpecs() []types.PropertySpec {
+	// A vApp is a resource pool as well, so it has two specs. Ours names everything,
+	// to be right whichever of the two counts.
+	specs := []types.PropertySpec{{Type: "VirtualApp", PathSet: []string{"name", "parent", "parentFolder", "parentVApp"}}}
+
+	return append(specs, lists.Map([]string{"HostSystem", "ComputeResource", "ResourcePool", "Folder", typeDatacenter},
+		func(kind string) types.PropertySpec {
+			return types.PropertySpec{Type: kind, PathSet: []string{"name", "parent"}}
+		})...)
 }

@@ -123,16 +123,22 @@ func (i *Inventory) retrievePage(ctx context.Context, refs []Ref, paths []string
 		}
 		page = res.Returnval.Objects
 		dropPages(ctx, c, res.Returnval.Token)
-		for _, content := range page {
-			if err := authenticated(content.MissingSet); err != nil {
-				return err
-			}
-		}
 
-		return nil
+		return authenticatedAll(page)
 	})
 
 	return page, err
+}
+
+// authenticatedAll is [authenticated] for objects that were read.
+func authenticatedAll(contents []types.ObjectContent) error {
+	for _, content := range contents {
+		if err := authenticated(content.MissingSet); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // dropPages has a vCenter free the pages of a read that are not wanted. They end with

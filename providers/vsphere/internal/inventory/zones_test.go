@@ -149,10 +149,9 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// VS-ZONE-2: the three ways up, by the names of what is on them.
-func TestChains(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{
+// chained is a vCenter with VMs in a pool, in a vApp and on a host without a cluster.
+func chained() cloudsim.VCenterSpec {
+	return cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{{
 		Name: "dc", Folder: "emea",
 		Clusters: []cloudsim.ClusterSpec{{
 			Name: "cluster", Hosts: []cloudsim.HostSpec{{Name: "esx-1"}, {Name: "esx-2"}},
@@ -165,10 +164,17 @@ func TestChains(t *testing.T) {
 			{Name: "in-vapp", Pool: "cluster/vapp", Host: "esx-2"},
 			{Name: "plain", Host: "alone"},
 		},
-	}}})
-	i := watch(t, v, Config{})
+	}}}
+}
+
+// ways are the ways up from the VMs of chained, by the names of what is on them.
+func ways() map[string]struct {
+	reason string
+	want   []string
+} {
 	const up = " cluster host dc emea root"
-	cases := map[string]struct {
+
+	return map[string]struct {
 		reason string
 		want   []string
 	}{
@@ -182,7 +188,14 @@ func TestChains(t *testing.T) {
 			"alone alone host dc emea root", "Resources alone host dc emea root", "VM vm dc emea root",
 		}},
 	}
-	for name, tc := range cases {
+}
+
+// VS-ZONE-2: the three ways up.
+func TestChains(t *testing.T) {
+	t.Parallel()
+	v := simulate(t, chained())
+	i := watch(t, v, Config{})
+	for name, tc := range ways() {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, chainNames(i, one(t, i, byName(name)))); diff != "" {
 				t.Errorf("%s: chains (-want +got):\n%s", tc.reason, diff)
@@ -301,11 +314,16 @@ func TestUnreadableObjectNeverMakesAFartherZone(t *testing.T) {
 			for _, path := range tc.hidden {
 				ok(t, v.SetHidden(path, true))
 			}
-			i := watch(t, v, Config{ZoneCategory: "k8s-zone"})
-			zone, _, err := i.Zones(t.Context(), one(t, i, byName("web")))
-			if zone != tc.want || (err != nil) != (tc.err != "") || errors.Is(err, ErrNoTag) || tc.err != "" && !refers(err, tc.err) {
-				t.Errorf("%s: Zones() = %q, %v, want %q, %q; chains %q", tc.reason, zone, err, tc.want, tc.err, chainNames(i, one(t, i, byName("web"))))
+			check := func(i *Inventory, vm *VM) {
+				zone, _, err := i.Zones(t.Context(), vm)
+				if zone != tc.want || (err != nil) != (tc.err != "") || errors.Is(err, ErrNoTag) || tc.err != "" && !refers(err, tc.err) {
+					t.Errorf("%s: Zones() = %q, %v, want %q, %q; chains %q", tc.reason, zone, err, tc.want, tc.err, chainNames(i, vm))
+				}
 			}
+			i := watch(t, v, Config{ZoneCategory: "k8s-zone"})
+			check(i, one(t, i, byName("web")))
+			arriving, _ := arrive(t, v, Config{ZoneCategory: "k8s-zone"})
+			check(arriving, searched(t, arriving, v.VM("web")))
 		})
 	}
 }
