@@ -33,6 +33,7 @@ func TestOneVCenterInTwoSections(t *testing.T) {
 			var out bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
 			node := nodeOf(fleet.VM("node-1"))
+			b.awaitInventories()
 			b.eventually("the VM is found once", func() error {
 				exists, err := b.instances.InstanceExists(ctx, node)
 				if err == nil && !exists {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vmware/govmomi/vim25"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/clock"
@@ -34,12 +36,31 @@ type vcenter struct {
 	// inFile are the credentials in the cloud-config, nil if they are elsewhere.
 	inFile    *session.InFile
 	inventory *inventory.Inventory
-	warnings  *warnings
+	// searches limits those that are made before the first inventory is read.
+	searches *rate.Limiter
+	warnings *warnings
 }
 
 // logIn logs in, unless there is a session.
 func (vc *vcenter) logIn(ctx context.Context) error {
 	return vc.session.SOAP(ctx, func(context.Context, *vim25.Client) error { return nil })
+}
+
+// arrives reports whether the first inventory is still being read.
+func (vc *vcenter) arrives() bool {
+	status := vc.inventory.Status()
+
+	return !vc.retired && !status.Synced && status.Err == nil
+}
+
+// awaitInventory waits until then for the first inventory, while it is being read.
+func (vc *vcenter) awaitInventory(ctx context.Context, until time.Time) {
+	if !vc.arrives() {
+		return
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	_ = vc.inventory.WaitSynced(ctx) // what is not read then is an error of the lookup
 }
 
 // find looks VMs up in the inventory.
@@ -120,6 +141,7 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 			session:   s,
 			inFile:    inFile,
 			inventory: inventory.New(s, watch),
+			searches:  rate.NewLimiter(rate.Every(searchPeriod), searchBurst),
 			warnings:  w,
 		})
 	}

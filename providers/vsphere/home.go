@@ -62,6 +62,13 @@ func (s *source) labeled(nodeName string) string {
 	return node.Labels[LabelVCenter]
 }
 
+// initialized reports whether a Node is known to be initialized.
+func (s *source) initialized(nodeName string) bool {
+	node := s.nodes.Load().Node(nodeName)
+
+	return node != nil && instance.Initialized(node)
+}
+
 // hosts reports whether any Node names a vCenter.
 func (s *source) hosts(vcenter string) bool { return len(s.nodes.Load().Find(vcenter)) > 0 }
 

@@ -31,6 +31,7 @@ func TestNodesAreDescribedTogether(t *testing.T) {
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
 	b := fixture{cloud: c, t: t}
+	b.awaitInventories() // some Nodes would be searched for before
 	for _, vm := range vcenter.VMs() {
 		b.describe(kubetest.Node(vm.Name(), kubetest.ProviderID(id(vm)), kubetest.Tainted()))
 	}

@@ -85,6 +85,19 @@ func (b fixture) eventually(what string, check func() error) {
 	}
 }
 
+// awaitInventories waits until the inventories of all vCenters have been read.
+func (b fixture) awaitInventories() {
+	b.t.Helper()
+	b.eventually("all inventories are read", func() error {
+		vcenters, err := b.source.current()
+		for _, vc := range vcenters {
+			err = errors.Join(err, vc.inventory.Current())
+		}
+
+		return err
+	})
+}
+
 func (b fixture) describe(node *v1.Node) *cloudprovider.InstanceMetadata {
 	b.t.Helper()
 	var metadata *cloudprovider.InstanceMetadata

@@ -10,49 +10,65 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/klog/v2"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
-// firstSyncGrace is how long after the start a miss waits for vCenters that
-// have not reported their inventory yet.
-const firstSyncGrace = 5 * time.Second
+// While the first inventory of a vCenter is being read, a Node is found in it as soon
+// as it is complete. A Node that is not initialized yet is searched for by itself, with
+// some calls, unless many do so: vCenter reports 100 objects in 100 to 300 ms.
+const (
+	// searchAfter is how long after the start no search is made: most inventories are
+	// complete by then.
+	searchAfter = time.Second
+	// searchTimeout bounds a search.
+	searchTimeout = 5 * time.Second
+	// searchBurst is how many searches are made at once, searchPeriod how often
+	// another one is.
+	searchBurst  = 5
+	searchPeriod = 5 * time.Second
+	// firstSyncGrace is how long after the start a miss waits for the inventory.
+	firstSyncGrace = 5 * time.Second
+)
 
 // Lookup implements instance.Source from the change feeds. It makes no call, but where several VMs
-// or Nodes have one UUID: those VMs are told apart by their addresses, which are read.
+// or Nodes have one UUID: those VMs are told apart by their addresses, which are read. Before the
+// first inventory of a vCenter is read, it searches for some.
 func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 	vcenters, err := s.current()
 	if err != nil {
 		return instance.Failed(err)
 	}
-	inMemory := func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.find(q) }
-	result := s.search(ctx, vcenters, ref, inMemory)
-	if _, err := result.Get(); err == nil || !s.awaitFirstSync(ctx, vcenters) {
+	result := s.search(ctx, vcenters, ref, (*vcenter).find)
+	if _, err := result.Get(); err == nil || !slices.ContainsFunc(vcenters, (*vcenter).arrives) {
 		return result
 	}
 
-	return s.search(ctx, vcenters, ref, inMemory)
+	return s.search(ctx, vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return s.findArriving(ctx, vc, ref, q) })
 }
 
-// awaitFirstSync waits, for a short time after the start, for inventories that
-// are being read for the first time. It reports whether it waited: the result can
-// be another one now.
-func (s *source) awaitFirstSync(ctx context.Context, vcenters []*vcenter) bool {
-	grace, cancel := context.WithDeadline(ctx, s.started.Load().at.Add(firstSyncGrace))
-	defer cancel()
-	waited := false
-	for _, vc := range vcenters {
-		status := vc.inventory.Status()
-		if vc.retired || status.Synced || status.Err != nil || grace.Err() != nil {
-			continue
+// findArriving looks VMs up in a vCenter whose first inventory may still be being read.
+// Only what a search finds is certain then: another VM with the UUID of one that has
+// been reported may follow.
+func (s *source) findArriving(ctx context.Context, vc *vcenter, ref instance.Ref, q inventory.Query) ([]vm, error) {
+	began := s.started.Load().at
+	vc.awaitInventory(ctx, began.Add(searchAfter))
+	if vc.arrives() && len(q.UUIDs) > 0 && !s.initialized(ref.NodeName) && vc.searches.Allow() {
+		ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+		defer cancel()
+		found, err := vc.confirm(ctx, q)
+		if len(found) > 0 {
+			return found, nil
 		}
-		waited = true
-		_ = vc.inventory.WaitSynced(grace) // what is not synced then is an error in the result
+		klog.FromContext(ctx).V(4).Info("VM of Node was not found before the inventory of vCenter is read", "node", ref.NodeName, "vCenter", vc.name, "err", err)
 	}
+	vc.awaitInventory(ctx, began.Add(firstSyncGrace))
 
-	return waited
+	return vc.find(q)
 }
 
 // Confirm implements instance.Source by querying every vCenter. A VM that none

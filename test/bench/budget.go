@@ -51,11 +51,7 @@ func evaluate(r result) []row {
 	if r.nodes > timedNodes {
 		nodes = withoutBudget(nodes)
 	}
-	first := duration("time from start to the first initialized node", r.firstNode, maxFirstNode)
-	if r.foreign > 0 {
-		first = withoutBudget(first) // the whole inventory is read before, page by page
-	}
-	rows = append(rows, nodes, first)
+	rows = append(rows, nodes, duration("time from start to the first initialized node", r.firstNode, maxFirstNode))
 	rows = append(rows, evaluateCPU(r)...)
 	memory := "peak memory"
 	switch {

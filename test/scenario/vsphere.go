@@ -15,7 +15,9 @@ func vsphereProvider() Provider {
 		Name:   "vsphere",
 		Demo:   func() (Cloud, error) { return startVSphere(vsphereDemo(), 0) },
 		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), latency) },
-		Budget: Budget{Initialize: 30, Steady: 10, Lifecycle: 1}, // 10 of either for the details of 1000 VMs
+		// 10 of Initialize and Steady are for the details of 1000 VMs, 25 of Initialize for Nodes
+		// that do not wait until an inventory of more VMs has been read.
+		Budget: Budget{Initialize: 55, Steady: 10, Lifecycle: 1},
 	}
 }
 
