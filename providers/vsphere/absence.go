@@ -20,12 +20,14 @@ import (
 // https://docs.vmware.com/en/VMware-vSphere/8.0/vsphere-vcenter-installation/GUID-AFF34FA6-B7CF-4AE0-9C12-C674F160682C.html
 type patience struct {
 	// visible counts while the vCenter has the VM of another Node, alone while it
-	// has none.
-	visible, alone time.Duration
+	// has none, and unproven if it had one before the connection alone.
+	visible, alone, unproven time.Duration
 }
 
 func (p patience) withDefaults() patience {
-	return patience{visible: cmp.Or(p.visible, time.Minute), alone: cmp.Or(p.alone, 5*time.Minute)}
+	return patience{
+		visible: cmp.Or(p.visible, time.Minute), alone: cmp.Or(p.alone, 5*time.Minute), unproven: cmp.Or(p.unproven, 24*time.Hour),
+	}
 }
 
 var errIncomplete = apierr.Mark(apierr.ErrUnavailable, errors.New("the inventory of a vCenter is being read"))
@@ -131,19 +133,27 @@ func unknownVCenter(uuid string) error {
 //	VM of another Node in the vCenter     missing since
 //	there                                 1 minute
 //	there since the connection, not now   5 minutes
-//	there before the connection alone     never
+//	there before the connection alone     24 hours, of which it was followed for the last 5 minutes
+//	the same, in another vCenter at its   never
+//	address
 //	never there                           5 minutes
 //
 // What was before the connection is known to this process, or from the label of some
-// Node.
+// Node. 24 hours are time to notice that a vCenter was restored from an old backup.
 func (p patience) reason(vc *vcenter, a inventory.Absence, missed time.Time) error {
 	if a.Complete.IsZero() {
 		return errIncomplete
 	}
-	if a.Hosted && !a.Proven {
+	replaced := !vc.inventory.Replaced().IsZero()
+	if a.Hosted && !a.Proven && (replaced || time.Since(missed) < p.unproven) {
+		until := fmt.Sprintf("one is found, for %s at most", p.unproven)
+		if replaced {
+			until = "one is found"
+		}
+
 		return instance.WithReason(instance.ReasonNoInstanceFound, fmt.Errorf(
-			"the VM is missing, and no VM of any Node has been found in vCenter %s since its inventory was read anew. The Node is kept until one is found: "+
-				"check that this is the vCenter of the cluster, and that its VMs are registered", vc.name))
+			"the VM is missing, and no VM of any Node has been found in vCenter %s since its inventory was read anew. The Node is kept until %s: "+
+				"check that this is the vCenter of the cluster, and that its VMs are registered", vc.name, until))
 	}
 	since := missed
 	if !a.Left.IsZero() {

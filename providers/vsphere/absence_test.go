@@ -226,3 +226,72 @@ func TestMissingVMIsSearchedOnceAtFirst(t *testing.T) {
 		t.Errorf("%d searches, want one for each byte order of the UUID", n)
 	}
 }
+
+// TestLastNodeOfAVCenterIsDeletedAfterADay (VS-NODE-9): a vCenter that has none of the
+// VMs of Nodes since the controller started is the right one after a day, unless another
+// one responds at its address.
+func TestLastNodeOfAVCenterIsDeletedAfterADay(t *testing.T) {
+	t.Parallel()
+	const day = 500 * time.Millisecond
+	cases := map[string]struct {
+		reason   string
+		unproven time.Duration
+		replaced bool
+		gone     bool
+	}{
+		"Soon":     {"the vCenter may have been restored from a backup", time.Hour, false, false},
+		"Later":    {"its VMs would have been registered", day, false, true},
+		"Replaced": {"it is not the vCenter of the Node", day, true, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t, "", pair("a"), sim.VCenterSpec{Name: "b", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "last"}}}}})
+			nodes := []*v1.Node{nodeOf(b.fleet.VM("node-1")), nodeOf(b.fleet.VM("last"))}
+			b.awaitInventories()
+			vcenters, err := b.source.current()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, vc := range vcenters {
+				b.wantExists(nodes[n], true)
+				nodes[n].Labels[LabelVCenter] = vc.inventory.InstanceUUID()
+			}
+			vc := b.fleet.VCenter("b")
+			vc.Down()
+			if err := b.fleet.VM("last").Destroy(); err != nil {
+				t.Fatal(err)
+			}
+			if tc.replaced {
+				vc.SetInstanceUUID("11111111-2222-4333-8444-555555555555")
+				delete(nodes[1].Labels, LabelVCenter) // which keeps the Node alone
+			}
+			if err := vc.Up(); err != nil {
+				t.Fatal(err)
+			}
+			if !tc.replaced {
+				b = b.restart()
+			}
+			b.source.patience.unproven = tc.unproven
+			b.know(nodes...)
+			b.eventually("vCenter b is read anew", func() error {
+				vcenters, err := b.source.current()
+				if err != nil {
+					return err
+				}
+				if tc.replaced && vcenters[1].inventory.Replaced().IsZero() {
+					return errors.New("it is not replaced yet")
+				}
+
+				return vcenters[1].inventory.Current()
+			})
+			b.wantExists(nodes[0], true) // evidence
+			b.awaitMissing(nodes[1])
+			if tc.gone {
+				b.wantExists(nodes[1], false)
+			} else {
+				b.wantKept(nodes[1])
+			}
+		})
+	}
+}
