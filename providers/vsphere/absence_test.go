@@ -12,11 +12,20 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
+// patient returns quick with another patience.
+func patient(p nodes.Patience) tuning {
+	times := quick
+	times.patience = p
+
+	return times
+}
+
 // lengthy is a patience that no test outlasts.
-var lengthy = patience{visible: time.Hour, alone: time.Hour}
+var lengthy = nodes.Patience{Visible: time.Hour, Alone: time.Hour}
 
 // pair is a vCenter whose cluster has two hosts with a VM each.
 func pair(name string) sim.VCenterSpec {
@@ -98,8 +107,7 @@ func TestVMThatReturnsIsNotGone(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t, "", pair("vc"), sim.VCenterSpec{Name: "other", Datacenters: []sim.DatacenterSpec{{Name: "dc"}}})
-			b.source.patience = lengthy
+			b := newFixtureWith(t, patient(lengthy), "", pair("vc"), sim.VCenterSpec{Name: "other", Datacenters: []sim.DatacenterSpec{{Name: "dc"}}})
 			vm := b.fleet.VM("node-1")
 			node := nodeOf(vm)
 			b.wantExists(node, true)
@@ -185,8 +193,7 @@ func TestNoVMOfAnyNodeIsNoProof(t *testing.T) {
 // is that of another VM, whose host name and addresses are not the Node's.
 func TestOtherVMWithTheReferenceOfANode(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t, "", pair("vc"))
-	b.source.patience = lengthy
+	b := newFixtureWith(t, patient(lengthy), "", pair("vc"))
 	vm := b.fleet.VM("node-1")
 	node := nodeOf(vm)
 	b.describe(node)
@@ -211,8 +218,7 @@ func TestOtherVMWithTheReferenceOfANode(t *testing.T) {
 // five seconds for each Node that is not ready.
 func TestMissingVMIsSearchedOnceAtFirst(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t, "", pair("vc"))
-	b.source.patience = lengthy
+	b := newFixtureWith(t, patient(lengthy), "", pair("vc"))
 	vm := b.fleet.VM("node-1")
 	node := nodeOf(vm)
 	b.wantExists(node, true)
@@ -246,16 +252,17 @@ func TestLastNodeOfAVCenterIsDeletedAfterADay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newFixture(t, "", pair("a"), sim.VCenterSpec{Name: "b", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "last"}}}}})
+			times := patient(nodes.Patience{Visible: quick.patience.Visible, Alone: quick.patience.Alone, Unproven: tc.unproven})
+			b := newFixtureWith(t, times, "", pair("a"), sim.VCenterSpec{Name: "b", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "last"}}}}})
 			nodes := []*v1.Node{nodeOf(b.fleet.VM("node-1")), nodeOf(b.fleet.VM("last"))}
 			b.awaitInventories()
-			vcenters, err := b.source.current()
+			vcenters, err := b.current()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for n, vc := range vcenters {
 				b.wantExists(nodes[n], true)
-				nodes[n].Labels[LabelVCenter] = vc.inventory.InstanceUUID()
+				nodes[n].Labels[labelVCenter] = vc.Inventory.InstanceUUID()
 			}
 			vc := b.fleet.VCenter("b")
 			vc.Down()
@@ -264,7 +271,7 @@ func TestLastNodeOfAVCenterIsDeletedAfterADay(t *testing.T) {
 			}
 			if tc.replaced {
 				vc.SetInstanceUUID("11111111-2222-4333-8444-555555555555")
-				delete(nodes[1].Labels, LabelVCenter) // which keeps the Node alone
+				delete(nodes[1].Labels, labelVCenter) // which keeps the Node alone
 			}
 			if err := vc.Up(); err != nil {
 				t.Fatal(err)
@@ -272,18 +279,17 @@ func TestLastNodeOfAVCenterIsDeletedAfterADay(t *testing.T) {
 			if !tc.replaced {
 				b = b.restart()
 			}
-			b.source.patience.unproven = tc.unproven
 			b.know(nodes...)
 			b.eventually("vCenter b is read anew", func() error {
-				vcenters, err := b.source.current()
+				vcenters, err := b.current()
 				if err != nil {
 					return err
 				}
-				if tc.replaced && vcenters[1].inventory.Replaced().IsZero() {
+				if tc.replaced && vcenters[1].Inventory.Replaced().IsZero() {
 					return errors.New("it is not replaced yet")
 				}
 
-				return vcenters[1].inventory.Current()
+				return vcenters[1].Inventory.Current()
 			})
 			b.wantExists(nodes[0], true) // evidence
 			b.awaitMissing(nodes[1])

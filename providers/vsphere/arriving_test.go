@@ -35,7 +35,7 @@ func members(count int) ([]sim.VMSpec, []*v1.Node) {
 	for n := range count {
 		uuid := fmt.Sprintf("%08x-0000-4000-8000-42d0c0ffee00", n)
 		vms = append(vms, sim.VMSpec{Name: fmt.Sprint("node-", n), UUID: uuid, NICs: []sim.NIC{{IPs: []string{fmt.Sprintf("10.0.%d.%d", n/250, n%250+1)}}}})
-		nodes = append(nodes, kubetest.Node(vms[n].Name, kubetest.Tainted(), kubetest.SystemUUID(swapUUID(uuid))))
+		nodes = append(nodes, kubetest.Node(vms[n].Name, kubetest.Tainted(), kubetest.SystemUUID(firmwareUUID(uuid))))
 	}
 
 	return vms, nodes
@@ -59,7 +59,7 @@ func TestFirstNodesDoNotWaitForTheInventory(t *testing.T) {
 				t.Errorf("%s is described after %s", node.Name, took)
 			}
 		}
-		if vcenters, err := b.source.current(); err != nil || vcenters[0].inventory.Status().Synced {
+		if vcenters, err := b.current(); err != nil || vcenters[0].Inventory.Status().Synced {
 			t.Errorf("the inventory has been read, or %v", err)
 		}
 		// A search, the VMs and what is above them, and the details.
@@ -95,7 +95,7 @@ func TestManyNodesWaitForTheInventory(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if vcenters, err := b.source.current(); err != nil || !vcenters[0].inventory.Status().Synced {
+		if vcenters, err := b.current(); err != nil || !vcenters[0].Inventory.Status().Synced {
 			t.Errorf("the inventory has not been read, or %v", err)
 		}
 		// Five, and another one every five of 21 seconds.

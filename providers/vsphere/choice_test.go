@@ -161,13 +161,13 @@ func (b fixture) knowAddress(node *v1.Node, ip string) {
 // awaitKnown waits until the inventory has a VM, and Lookups have seen it.
 func (b fixture) awaitKnown(vm *sim.VM) {
 	b.t.Helper()
-	vcenters, err := b.source.current()
+	vcenters, err := b.current()
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	before := vcenters[0].inventory.Status().VMs
+	before := vcenters[0].Inventory.Status().VMs
 	b.eventually("the copy is known", func() error {
-		if n := vcenters[0].inventory.Status().VMs; n < 3 {
+		if n := vcenters[0].Inventory.Status().VMs; n < 3 {
 			return fmt.Errorf("%d VMs, %d before, want %s as well", n, before, vm.Name())
 		}
 

@@ -6,84 +6,33 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/vmware/govmomi/vim25"
-	"golang.org/x/time/rate"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
 // vcenter is one configured vCenter: the session with it, and what it has.
 type vcenter struct {
-	name string
-	// retired means that nothing waits for it, and that it need not respond for a VM
-	// to be missing.
-	retired  bool
-	snapshot *metrics.Snapshot
-	rules    addressRules
-	session  *session.Session
+	*nodes.VCenter
+
+	session *session.Session
 	// inFile are the credentials in the cloud-config, nil if they are elsewhere.
-	inFile    *session.InFile
-	inventory *inventory.Inventory
-	// searches limits those that are made before the first inventory is read.
-	searches *rate.Limiter
-	warnings *warnings
+	inFile *session.InFile
 }
 
 // logIn logs in, unless there is a session.
 func (vc *vcenter) logIn(ctx context.Context) error {
 	return vc.session.SOAP(ctx, func(context.Context, *vim25.Client) error { return nil })
-}
-
-// arrives reports whether the first inventory is still being read.
-func (vc *vcenter) arrives() bool {
-	status := vc.inventory.Status()
-
-	return !vc.retired && !status.Synced && status.Err == nil
-}
-
-// awaitInventory waits until then for the first inventory, while it is being read.
-func (vc *vcenter) awaitInventory(ctx context.Context, until time.Time) {
-	if !vc.arrives() {
-		return
-	}
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	_ = vc.inventory.WaitSynced(ctx) // what is not read then is an error of the lookup
-}
-
-// find looks VMs up in the inventory.
-func (vc *vcenter) find(q inventory.Query) ([]vm, error) {
-	current := vc.inventory.Current() == nil
-	found, err := vc.inventory.Find(q)
-	if len(found) > 0 {
-		vc.snapshot.Observe(cache.Hit)
-	}
-
-	return vc.own(found, current), err
-}
-
-// confirm queries the vCenter itself.
-func (vc *vcenter) confirm(ctx context.Context, q inventory.Query) ([]vm, error) {
-	vc.snapshot.Observe(cache.Miss)
-	found, err := vc.inventory.Confirm(ctx, q)
-
-	return vc.own(found, true), err
-}
-
-func (vc *vcenter) own(found []*inventory.VM, current bool) []vm {
-	return lists.Map(found, func(v *inventory.VM) vm { return vm{VM: v, vcenter: vc, current: current} })
 }
 
 // runner is what works in the background until its context ends.
@@ -100,7 +49,7 @@ var (
 
 // newVCenters makes the configured vCenters, and what watches their
 // credentials. Nothing is connected to yet.
-func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder, w *warnings) ([]*vcenter, []runner, error) {
+func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBuilder) ([]*vcenter, []runner, error) {
 	credentials := &credentialSources{builder: builder, shared: map[secretSource]session.Source{}}
 	t.session.Metrics = cmp.Or(t.session.Metrics, sessionMetrics())
 	t.recorder = cmp.Or(t.recorder, metrics.New(ProviderName))
@@ -133,17 +82,13 @@ func newVCenters(cfg *Config, t tuning, builder cloudprovider.ControllerClientBu
 				snapshot.Refreshed(status.LastResponse)
 			}
 		}
-		vcenters = append(vcenters, &vcenter{
-			name:      name,
-			retired:   entry.Retired,
-			snapshot:  snapshot,
-			rules:     addressRules{nodes: cfg.Nodes, families: entry.IPFamily},
-			session:   s,
-			inFile:    inFile,
-			inventory: inventory.New(s, watch),
-			searches:  rate.NewLimiter(rate.Every(searchPeriod), searchBurst),
-			warnings:  w,
-		})
+		vcenters = append(vcenters, &vcenter{session: s, inFile: inFile, VCenter: &nodes.VCenter{
+			Name:      name,
+			Retired:   entry.Retired,
+			Snapshot:  snapshot,
+			Rules:     nodes.AddressRules{Networks: cfg.Nodes, Families: entry.IPFamily},
+			Inventory: inventory.New(s, watch),
+		}})
 	}
 
 	return vcenters, credentials.runners, nil

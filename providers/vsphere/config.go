@@ -9,6 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 )
 
 // Defaults.
@@ -31,7 +32,7 @@ type Config struct {
 	// Labels names the tag categories of zones and regions.
 	Labels Labels
 	// Nodes selects the addresses of a VM that become addresses of its Node.
-	Nodes Nodes
+	Nodes nodes.Networks
 
 	// deleteByName is [NodeDeletion] by-name, one of the settings of all
 	// providers.
@@ -117,28 +118,6 @@ type Labels struct {
 	Zone string `gcfg:"zone"`
 	// Region is the tag category of regions.
 	Region string `gcfg:"region"`
-}
-
-// Nodes is the section for node addresses. An address in a listed subnet takes
-// precedence over an address on the named network. If nothing is set or nothing
-// matches, the first address of the VM is both internal and external.
-type Nodes struct {
-	// InternalNetworkSubnetCIDR lists the subnets of the internal address, the
-	// preferred one first.
-	InternalNetworkSubnetCIDR config.CIDRs `gcfg:"internal-network-subnet-cidr"`
-	// ExternalNetworkSubnetCIDR lists the subnets of the external address, the
-	// preferred one first.
-	ExternalNetworkSubnetCIDR config.CIDRs `gcfg:"external-network-subnet-cidr"`
-	// InternalVMNetworkName is the name of the network of the internal address.
-	InternalVMNetworkName string `gcfg:"internal-vm-network-name"`
-	// ExternalVMNetworkName is the name of the network of the external address.
-	ExternalVMNetworkName string `gcfg:"external-vm-network-name"`
-	// ExcludeInternalNetworkSubnetCIDR lists subnets whose addresses are never
-	// internal addresses.
-	ExcludeInternalNetworkSubnetCIDR config.CIDRs `gcfg:"exclude-internal-network-subnet-cidr"`
-	// ExcludeExternalNetworkSubnetCIDR lists subnets whose addresses are never
-	// external addresses.
-	ExcludeExternalNetworkSubnetCIDR config.CIDRs `gcfg:"exclude-external-network-subnet-cidr"`
 }
 
 // schema describes what files for vSphere hold beside the keys of Config.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 )
 
 // TestEnvironment goes through VS-CONFIG-8 and VS-CONFIG-9, variable by variable.
@@ -74,7 +75,7 @@ func TestEnvironment(t *testing.T) {
 			},
 			want: func(c *Config) {
 				vc(c, "vc")
-				c.Nodes = Nodes{
+				c.Nodes = nodes.Networks{
 					InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8", "fd00::/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24"),
 					InternalVMNetworkName: "internal net", ExternalVMNetworkName: "external",
 				}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 )
 
 // in is an environment with these variables and no directory.
@@ -98,7 +99,7 @@ func secretsSample() *Config {
 				SecretName: "west", SecretNamespace: "cloud", Thumbprint: "01:23:45:67:89:AB:CD:EF:01:23:45:67:89:AB:CD:EF:01:23:45:67",
 			}},
 		},
-		Nodes: Nodes{
+		Nodes: nodes.Networks{
 			InternalNetworkSubnetCIDR: prefixes("10.0.0.0/8", "fd00::/8"), ExternalNetworkSubnetCIDR: prefixes("192.0.2.0/24"),
 			InternalVMNetworkName: "internal net", ExternalVMNetworkName: "external",
 			ExcludeInternalNetworkSubnetCIDR: prefixes("10.9.0.0/16"), ExcludeExternalNetworkSubnetCIDR: prefixes("192.0.2.128/25", "2001:db8::/32"),

@@ -16,33 +16,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
-
-// quick are settings with which what failed is soon tried again, and no call ends because
-// the machine is busy.
-var quick = tuning{
-	instances: instance.Options{Timeout: time.Minute, NegativeTTL: time.Second},
-	session:   session.Options{CallTimeout: time.Minute, LoginTimeout: time.Minute},
-	inventory: inventory.Config{
-		MaxWait: time.Second, Margin: time.Minute, CallTimeout: time.Minute,
-		MinBackoff: 50 * time.Millisecond, MaxBackoff: 500 * time.Millisecond,
-	},
-	patience: patience{visible: 200 * time.Millisecond, alone: 400 * time.Millisecond},
-}
-
-// hasty returns quick with timeouts by which an outage fits into seconds, for simulated time.
-func hasty() tuning {
-	times := quick
-	times.instances.Timeout = 3 * time.Second
-	times.session = session.Options{CallTimeout: 3 * time.Second, LoginTimeout: 4 * time.Second}
-	times.inventory.Margin, times.inventory.CallTimeout = 4*time.Second, 3*time.Second
-
-	return times
-}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -53,7 +29,7 @@ func TestConformance(t *testing.T) {
 		Spellings: func(id string) []string {
 			uuid := strings.TrimPrefix(id, "vsphere://")
 
-			return []string{"vsphere://" + strings.ToUpper(uuid), "vsphere:// " + uuid + " ", uuid, "vsphere://" + swapUUID(uuid)}
+			return []string{"vsphere://" + strings.ToUpper(uuid), "vsphere:// " + uuid + " ", uuid, "vsphere://" + firmwareUUID(uuid)}
 		},
 		Without: nodes.Capabilities{
 			Throttling: true, // a vCenter has no such response
@@ -121,6 +97,13 @@ func connectWith(t testing.TB, text string, client kubernetes.Interface) *cloud 
 // connectTo is connectWith with other settings.
 func connectTo(t testing.TB, text string, client kubernetes.Interface, times tuning) *cloud {
 	t.Helper()
+
+	return connectLabeled(t, text, nil, client, times)
+}
+
+// connectLabeled is connectTo with labels for all Nodes.
+func connectLabeled(t testing.TB, text string, labels map[string]string, client kubernetes.Interface, times tuning) *cloud {
+	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +113,7 @@ func connectTo(t testing.TB, text string, client kubernetes.Interface, times tun
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	c := newCloudFrom(cfg, env, nil, times)
+	c := newCloudFrom(cfg, env, labels, times)
 	stop := make(chan struct{})
 	c.Initialize(builder{client: client}, stop)
 	t.Cleanup(func() {
@@ -162,13 +145,13 @@ func (a *adapter) Create(t testing.TB, m conformance.Machine) instance.Ref {
 		t.Fatal(err)
 	}
 
-	return instance.Ref{ProviderID: formatProviderID(vm.UUID()), SystemUUID: vm.UUID(), NodeName: m.Name}
+	return instance.Ref{ProviderID: id(vm), SystemUUID: vm.UUID(), NodeName: m.Name}
 }
 
 func (a *adapter) vm(t testing.TB, ref instance.Ref) *sim.VM {
 	t.Helper()
 	for _, vm := range a.vcenter.VMs() {
-		if formatProviderID(vm.UUID()) == ref.ProviderID {
+		if id(vm) == ref.ProviderID {
 			return vm
 		}
 	}

@@ -15,15 +15,15 @@
 // # How it finds VMs
 //
 // Each vCenter has one session (package session) and one change feed over its
-// VMs (package inventory). All queries for Nodes are served from the feeds;
-// only a VM that no feed has is looked up by itself:
+// VMs (package inventory). Package nodes serves all queries for Nodes from the
+// feeds; only a VM that no feed has is looked up by itself:
 //
-//	Node → instance.V2 → source.Lookup → inventories (in memory)
-//	                   → source.Confirm → SearchIndex of every vCenter
-//	                   → source.Metadata → addresses, instance type; tags while
+//	Node → instance.V2 → Source.Lookup → inventories (in memory)
+//	                   → Source.Confirm → SearchIndex of every vCenter
+//	                   → Source.Metadata → addresses, instance type; tags while
 //	                                       the Node is not initialized
 //
 // Nothing is written to vSphere: a read-only role on the VMs and their
 // ancestors is enough. What must outlive the process is a label of the Node: in
-// which vCenter its VM was found, see [LabelVCenter].
+// which vCenter its VM was found, see LabelVCenter of package nodes.
 package vsphere

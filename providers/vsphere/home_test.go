@@ -1,14 +1,10 @@
 package vsphere
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,11 +15,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -36,7 +31,7 @@ func (b fixture) know(nodes ...*v1.Node) {
 			b.t.Fatal(err)
 		}
 	}
-	b.source.setNodes(index)
+	b.source.SetNodes(index)
 }
 
 // newNodes returns the store of an informer of Nodes that has none, and the index of
@@ -44,7 +39,7 @@ func (b fixture) know(nodes ...*v1.Node) {
 func newNodes(t testing.TB) (cache.Indexer, *nodeindex.Index) {
 	t.Helper()
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{}, &v1.Node{}, 0, cache.Indexers{})
-	index, err := indexNodes(informer)
+	index, err := nodes.IndexNodes(informer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +167,7 @@ func TestRestartDeletesNodesOfDeletedVMs(t *testing.T) {
 			for _, name := range []string{"node-a", "node-b", "node-c"} {
 				node := b.initialize(kubetest.Node(name, kubetest.Tainted(), kubetest.NotReady(), old))
 				if !tc.labeled {
-					delete(node.Labels, LabelVCenter)
+					delete(node.Labels, labelVCenter)
 				}
 				nodes = append(nodes, node)
 			}
@@ -221,8 +216,8 @@ func TestOneVCenterInTwoSectionsIsProvenByEither(t *testing.T) {
 func TestInitializedNodesAreLabeled(t *testing.T) {
 	t.Parallel()
 	b := newPlaces(t)
-	vcenters, err := b.source.current()
-	for ; err != nil; vcenters, err = b.source.current() {
+	vcenters, err := b.current()
+	for ; err != nil; vcenters, err = b.current() {
 		time.Sleep(time.Millisecond)
 	}
 	node := kubetest.Node("node-a", kubetest.ProviderID(id(b.fleet.VM("node-a"))), old)
@@ -244,8 +239,8 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 			if _, err := b.instances.InstanceMetadata(t.Context(), now); err != nil {
 				return err
 			}
-			want := vcenters[vc].inventory.InstanceUUID()
-			if got := now.Labels[LabelVCenter]; got != want || want == "" {
+			want := vcenters[vc].Inventory.InstanceUUID()
+			if got := now.Labels[labelVCenter]; got != want || want == "" {
 				return fmt.Errorf("label is %q, want %q", got, want)
 			}
 
@@ -273,48 +268,5 @@ func TestInitializedNodesAreLabeled(t *testing.T) {
 	wantLabel(1)
 	if got := client.Actions(); refusals >= 0 || len(got) == 0 {
 		t.Errorf("no write was rejected: %v", got)
-	}
-}
-
-// TestRefusedLabelsAreLoggedOnce (VS-NODE-11): without the permission to patch Nodes,
-// there is one line in the log, not one for each Node every five minutes, and another one
-// if it is lost again.
-func TestRefusedLabelsAreLoggedOnce(t *testing.T) {
-	t.Parallel()
-	client := kubetest.NewClientset()
-	var writes atomic.Int32
-	client.PrependReactor("patch", "nodes", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		name := action.(clienttesting.PatchAction).GetName()
-		switch writes.Add(1); name {
-		case "node-0":
-			return true, nil, apierrors.NewInternalError(errors.New("broken"))
-		case "granted":
-			return true, kubetest.Node(name), nil
-		}
-
-		return true, nil, apierrors.NewForbidden(v1.Resource("nodes"), name, nil)
-	})
-	var out bytes.Buffer
-	ctx, stop := context.WithCancel(klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out)))))
-	l := newLabeler()
-	var running sync.WaitGroup
-	running.Go(func() { l.run(ctx, client.CoreV1().Nodes()) })
-	for i := range 10 {
-		l.want(kubetest.Node(fmt.Sprintf("node-%d", i)), "vcenter")
-	}
-	for _, name := range []string{"granted", "node-10", "node-11"} {
-		l.want(kubetest.Node(name), "vcenter")
-	}
-	fixture{t: t}.eventually("13 writes", func() error {
-		if n := writes.Load(); n < 13 || l.queue.Len() > 0 {
-			return fmt.Errorf("%d writes", n)
-		}
-
-		return nil
-	})
-	stop()
-	running.Wait()
-	if n := strings.Count(out.String(), "Labeling a Node failed"); n != 3 {
-		t.Errorf("%d lines, want one for each kind of failure, and one after the success:\n%s", n, out.String())
 	}
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
@@ -26,17 +29,57 @@ import (
 // old is when the Nodes of these tests were made: long enough ago to be deleted.
 var old = kubetest.CreatedAt(time.Now().Add(-time.Hour))
 
+// quick are settings with which what failed is soon tried again, and no call ends because
+// the machine is busy.
+var quick = tuning{
+	instances: instance.Options{Timeout: time.Minute, NegativeTTL: time.Second},
+	session:   session.Options{CallTimeout: time.Minute, LoginTimeout: time.Minute},
+	inventory: inventory.Config{
+		MaxWait: time.Second, Margin: time.Minute, CallTimeout: time.Minute,
+		MinBackoff: 50 * time.Millisecond, MaxBackoff: 500 * time.Millisecond,
+	},
+	patience: nodes.Patience{Visible: 200 * time.Millisecond, Alone: 400 * time.Millisecond},
+}
+
+// hasty returns quick with timeouts by which an outage fits into seconds, for simulated time.
+func hasty() tuning {
+	times := quick
+	times.instances.Timeout = 3 * time.Second
+	times.session = session.Options{CallTimeout: 3 * time.Second, LoginTimeout: 4 * time.Second}
+	times.inventory.Margin, times.inventory.CallTimeout = 4*time.Second, 3*time.Second
+
+	return times
+}
+
+// labelVCenter is short for a name that variables hide.
+const labelVCenter = nodes.LabelVCenter
+
+// current returns the vCenters, which are there soon after the start.
+func (c *cloud) current() ([]*vcenter, error) {
+	if vcenters := c.connected(); vcenters != nil {
+		return vcenters, nil
+	}
+
+	return nil, errors.New("the provider has not connected")
+}
+
+// firmwareUUID is what the firmware shows of the UUID of a VM to its guest.
+func firmwareUUID(u string) string {
+	return u[6:8] + u[4:6] + u[2:4] + u[0:2] + "-" + u[11:13] + u[9:11] + "-" + u[16:18] + u[14:16] + u[18:]
+}
+
 // fixture is a provider over a fleet of simulated vCenters.
 type fixture struct {
 	*cloud
 	t     *testing.T
 	fleet *sim.Cloud
 	text  string // the cloud-config
+	times tuning
 }
 
 // restart is another process with the same cloud-config.
 func (b fixture) restart() fixture {
-	b.cloud = connect(b.t, b.text)
+	b.cloud = connectTo(b.t, b.text, kubetest.NewClientset(), b.times)
 
 	return b
 }
@@ -44,6 +87,13 @@ func (b fixture) restart() fixture {
 // newFixture starts vCenters and the provider. extra is appended to the
 // cloud-config, which has a section for each vCenter.
 func newFixture(t *testing.T, extra string, vcenters ...sim.VCenterSpec) fixture {
+	t.Helper()
+
+	return newFixtureWith(t, quick, extra, vcenters...)
+}
+
+// newFixtureWith is newFixture with other settings.
+func newFixtureWith(t *testing.T, times tuning, extra string, vcenters ...sim.VCenterSpec) fixture {
 	t.Helper()
 	fleet, err := sim.Start(sim.Spec{VCenters: vcenters})
 	if err != nil {
@@ -61,7 +111,9 @@ func newFixture(t *testing.T, extra string, vcenters ...sim.VCenterSpec) fixture
 		text.WriteString(section(vc.Name(), vc))
 	}
 
-	return fixture{cloud: connect(t, text.String()+extra), t: t, fleet: fleet, text: text.String() + extra}
+	b := fixture{t: t, fleet: fleet, text: text.String() + extra, times: times}
+
+	return b.restart()
 }
 
 // one is a vCenter with one datacenter.
@@ -89,9 +141,9 @@ func (b fixture) eventually(what string, check func() error) {
 func (b fixture) awaitInventories() {
 	b.t.Helper()
 	b.eventually("all inventories are read", func() error {
-		vcenters, err := b.source.current()
+		vcenters, err := b.current()
 		for _, vc := range vcenters {
-			err = errors.Join(err, vc.inventory.Current())
+			err = errors.Join(err, vc.Inventory.Current())
 		}
 
 		return err
@@ -163,7 +215,7 @@ func TestMetadata(t *testing.T) {
 			{Type: v1.NodeInternalIP, Address: "10.0.0.5"},
 		},
 		Zone: "zone-a-" + zoneHash(t, b), Region: "emea",
-		AdditionalLabels: map[string]string{LabelVCenter: b.instanceUUID()},
+		AdditionalLabels: map[string]string{labelVCenter: b.instanceUUID()},
 	}
 
 	cases := map[string]struct {
@@ -178,8 +230,8 @@ func TestMetadata(t *testing.T) {
 		},
 		"BySwappedProviderID": {
 			reason: "VS-ID-2: a byte-swapped UUID works, where the existing controller manager panics",
-			node:   kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID("vsphere://"+swapUUID(uuid))),
-			want:   func(m *cloudprovider.InstanceMetadata) { m.ProviderID = "vsphere://" + swapUUID(uuid) },
+			node:   kubetest.Node("n", kubetest.Tainted(), kubetest.ProviderID("vsphere://"+firmwareUUID(uuid))),
+			want:   func(m *cloudprovider.InstanceMetadata) { m.ProviderID = "vsphere://" + firmwareUUID(uuid) },
 		},
 		"BySystemUUID": {
 			reason: "VS-NODE-1: the system UUID finds the VM although no name fits",
@@ -187,7 +239,7 @@ func TestMetadata(t *testing.T) {
 		},
 		"BySwappedSystemUUID": {
 			reason: "VS-NODE-1: older guests report the UUID in mixed byte order",
-			node:   kubetest.Node("other-name", kubetest.Tainted(), kubetest.SystemUUID(swapUUID(uuid))),
+			node:   kubetest.Node("other-name", kubetest.Tainted(), kubetest.SystemUUID(firmwareUUID(uuid))),
 		},
 		"ByHostName": {
 			reason: "VS-NODE-2: without a UUID the guest's host name decides, in any case",
@@ -235,12 +287,12 @@ func zoneHash(t *testing.T, b fixture) string {
 // instanceUUID is that of the first vCenter, which has been read.
 func (b fixture) instanceUUID() string {
 	b.t.Helper()
-	vcenters, err := b.source.current()
+	vcenters, err := b.current()
 	if err != nil {
 		b.t.Fatal(err)
 	}
 
-	return vcenters[0].inventory.InstanceUUID()
+	return vcenters[0].Inventory.InstanceUUID()
 }
 
 // TestNameAgainstUUID: a name alone does not make a VM the machine of a Node
@@ -555,9 +607,9 @@ func TestNoZone(t *testing.T) {
 func TestNodeLabels(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, "", one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.5"}}}}))
-	b.source.labels = map[string]string{"example.org/rack": "r7"}
+	b.cloud = connectLabeled(t, b.text, map[string]string{"example.org/rack": "r7"}, kubetest.NewClientset(), quick)
 	got := b.describe(kubetest.Node("node-1", kubetest.Tainted())).AdditionalLabels
-	if diff := cmp.Diff(map[string]string{"example.org/rack": "r7", LabelVCenter: b.instanceUUID()}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"example.org/rack": "r7", labelVCenter: b.instanceUUID()}, got); diff != "" {
 		t.Errorf("labels: -want +got\n%s", diff)
 	}
 }

@@ -36,10 +36,10 @@ func TestVCentersDoNotLockTheAccount(t *testing.T) {
 	}
 	b := fixture{cloud: connect(t, text.String()), t: t, fleet: fleet}
 	b.eventually("the login to each vCenter fails", func() error {
-		vcenters, _ := b.source.current()
+		vcenters, _ := b.current()
 		for _, vc := range vcenters {
-			if vc.inventory.Status().Err == nil {
-				return fmt.Errorf("%s has not failed", vc.name)
+			if vc.Inventory.Status().Err == nil {
+				return fmt.Errorf("%s has not failed", vc.Name)
 			}
 		}
 		if len(vcenters) != len(spec.VCenters) {

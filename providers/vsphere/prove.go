@@ -44,15 +44,12 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	used.VirtualCenter = maps.Clone(cfg.VirtualCenter)
 	maps.DeleteFunc(used.VirtualCenter, func(_ string, vc *VirtualCenter) bool { return vc.Retired })
 	t.session.Metrics, t.recorder = session.NewMetrics(metrics.Discard()), metrics.Discard()
-	c := &cloud{config: &used, tuning: t, source: newSource(cfg, nil), background: provider.NewBackground()}
+	c := &cloud{config: &used, tuning: t, source: newSource(cfg, nil, t), background: provider.NewBackground()}
 	if err := c.connect(candidate.Clients); err != nil {
 		return provider.Proof{}, err
 	}
 	defer provider.EndProof(ctx, c.Close)
-	vcenters, err := c.source.current()
-	if err != nil {
-		return provider.Proof{}, err
-	}
+	vcenters := c.connected()
 	failed, complete := proveAll(ctx, vcenters, cmp.Or(t.proof, proofTimeout))
 	proof := provider.Proof{Identity: accounts(vcenters), Scope: cfg.scope(failed)}
 	switch err := proofError(failed, len(vcenters)); {
@@ -65,6 +62,7 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 
 		return proof, nil
 	}
+	var err error
 	proof.Nodes, err = instance.Locate(ctx, ProviderName, c.source, candidate.Nodes)
 	if len(vcenters)-len(failed) < len(cfg.VirtualCenter) {
 		err = nil // VMs that are not found may be in the others
@@ -87,7 +85,7 @@ func proveAll(ctx context.Context, vcenters []*vcenter, timeout time.Duration) (
 	failed, complete = map[string]error{}, true
 	for i, vc := range vcenters {
 		if errs[i] != nil {
-			failed[vc.name] = errs[i]
+			failed[vc.Name] = errs[i]
 		}
 		complete = complete && (read[i] || errs[i] != nil)
 	}
@@ -101,12 +99,12 @@ func (vc *vcenter) prove(ctx context.Context) (read bool, err error) {
 	if err := vc.logIn(ctx); err != nil {
 		return false, &loginError{err}
 	}
-	_ = vc.inventory.WaitSynced(ctx) // the status has the reason
-	switch status := vc.inventory.Status(); {
+	_ = vc.Inventory.WaitSynced(ctx) // the status has the reason
+	switch status := vc.Inventory.Status(); {
 	case status.Incomplete != nil:
-		return false, apierr.Mark(apierr.ErrNotFound, fmt.Errorf("vCenter %s: %w", vc.name, status.Incomplete))
+		return false, apierr.Mark(apierr.ErrNotFound, fmt.Errorf("vCenter %s: %w", vc.Name, status.Incomplete))
 	case !status.Synced && status.Err != nil:
-		return false, fmt.Errorf("read the inventory of vCenter %s: %w", vc.name, status.Err)
+		return false, fmt.Errorf("read the inventory of vCenter %s: %w", vc.Name, status.Err)
 	default:
 		return status.Synced, nil
 	}
@@ -184,7 +182,7 @@ func (c *Config) scope(failed map[string]error) string {
 func (c *cloud) Takes(ctx context.Context, file *config.File, _ provider.Proof) bool {
 	vcenters, changed := c.changed(file)
 	for _, vc := range vcenters {
-		vc.inFile.Replace(ctx, changed.VirtualCenter[vc.name].credentials())
+		vc.inFile.Replace(ctx, changed.VirtualCenter[vc.Name].credentials())
 	}
 
 	return len(vcenters) > 0
@@ -196,9 +194,9 @@ func (c *cloud) LoggedIn(ctx context.Context, file *config.File) bool {
 	vcenters, changed := c.changed(file)
 	loggedIn := len(vcenters) > 0
 	for _, vc := range vcenters {
-		credentials := changed.VirtualCenter[vc.name].credentials()
+		credentials := changed.VirtualCenter[vc.Name].credentials()
 		vc.inFile.Replace(ctx, credentials)
-		loggedIn = loggedIn && (vc.retired || vc.session.LoggedIn(ctx, credentials))
+		loggedIn = loggedIn && (vc.Retired || vc.session.LoggedIn(ctx, credentials))
 	}
 
 	return loggedIn
@@ -211,12 +209,8 @@ func (c *cloud) changed(file *config.File) ([]*vcenter, *Config) {
 	if problems.Err() != nil || !reflect.DeepEqual(changed.withoutCredentials(), c.config.withoutCredentials()) {
 		return nil, nil
 	}
-	vcenters, err := c.source.current()
-	if err != nil {
-		return nil, nil
-	}
 
-	return lists.Filter(vcenters, func(vc *vcenter) bool { return vc.inFile != nil }), changed
+	return lists.Filter(c.connected(), func(vc *vcenter) bool { return vc.inFile != nil }), changed
 }
 
 // withoutCredentials returns a copy that shows of users and passwords only whether they are set.

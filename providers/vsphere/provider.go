@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -22,12 +23,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
 const (
 	// ProviderName is the registered name and the scheme of provider IDs.
-	ProviderName = "vsphere"
+	ProviderName = nodes.ProviderName
 	// clientName is what the Kubernetes client for Secrets calls itself.
 	clientName = "vsphere-cloud-controller-manager"
 	// nodeClientName is the account that the node controllers use, which may patch
@@ -77,8 +79,10 @@ type cloud struct {
 	environment environment
 
 	tuning    tuning
-	source    *source
+	source    *nodes.Source
 	instances *instance.V2
+	// vcenters are there once the provider has connected.
+	vcenters atomic.Pointer[[]*vcenter]
 
 	background *provider.Background
 }
@@ -125,7 +129,7 @@ type tuning struct {
 	instances instance.Options
 	session   session.Options
 	inventory inventory.Config
-	patience  patience
+	patience  nodes.Patience
 }
 
 func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuning) *cloud {
@@ -133,13 +137,17 @@ func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuni
 	t.instances.DeleteByName = cfg.deleteByName
 	t.instances.KeepMissing = cfg.skipNodeDeletion
 	t.instances.Metrics = metrics.New(ProviderName)
-	c := &cloud{config: cfg, environment: env, source: newSource(cfg, labels), background: provider.NewBackground()}
-	c.source.patience = t.patience.withDefaults()
-	t.instances.EvidenceSince = c.source.replaced
+	c := &cloud{config: cfg, environment: env, source: newSource(cfg, labels, t), background: provider.NewBackground()}
+	t.instances.EvidenceSince = c.source.Replaced
 	c.tuning = t
 	c.instances = instance.New(c.source, t.instances)
 
 	return c
+}
+
+// newSource returns what finds the VMs of Nodes.
+func newSource(cfg *Config, labels map[string]string, t tuning) *nodes.Source {
+	return nodes.New(nodes.Config{Zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", Labels: labels, Patience: t.patience})
 }
 
 // Initialize starts sessions and change feeds in the background and returns.
@@ -155,13 +163,13 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 // SetInformers implements cloudprovider.InformerUser: what has to be read of one
 // Node's VM is read for those of all Nodes at once.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
-	nodes, err := indexNodes(factory.Core().V1().Nodes().Informer())
+	index, err := nodes.IndexNodes(factory.Core().V1().Nodes().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Nodes cannot be indexed, the vCenters that they name are not known")
 
 		return
 	}
-	c.source.setNodes(nodes)
+	c.source.SetNodes(index)
 }
 
 // SetNodeRequeue implements provider.NodeRequeuer.
@@ -188,31 +196,41 @@ func (c *cloud) writeNodes(builder cloudprovider.ControllerClientBuilder) {
 
 		return
 	}
-	c.background.Go(func(ctx context.Context) { c.source.labeler.run(ctx, client.CoreV1().Nodes()) })
+	c.background.Go(func(ctx context.Context) { c.source.RunLabeler(ctx, client.CoreV1().Nodes()) })
 	recorder := c.background.Recorder(client, clientName)
 	c.instances.SetRecorder(recorder)
-	c.source.warnings.setRecorder(recorder)
+	c.source.SetRecorder(recorder)
 }
 
 // connect makes the vCenters and keeps their inventories current until Close.
 func (c *cloud) connect(builder cloudprovider.ControllerClientBuilder) error {
 	t := c.tuning
-	t.inventory.Wanted = c.source.wanted
-	vcenters, watchers, err := newVCenters(c.config, t, builder, c.source.warnings)
+	t.inventory.Wanted = c.source.Wanted
+	vcenters, watchers, err := newVCenters(c.config, t, builder)
 	if err != nil {
 		return err
 	}
 	for _, w := range watchers {
 		c.background.Go(w.Run)
 	}
-	retired, used := lists.Split(vcenters, func(vc *vcenter) bool { return vc.retired })
+	retired, used := lists.Split(vcenters, func(vc *vcenter) bool { return vc.Retired })
 	for _, vc := range used {
-		c.background.Go(vc.inventory.Run)
+		c.background.Go(vc.Inventory.Run)
 	}
 	if len(retired) > 0 {
 		c.background.Go(func(ctx context.Context) { c.followRetired(ctx, used, retired) })
 	}
-	c.source.start(vcenters)
+	c.vcenters.Store(&vcenters)
+	c.source.Start(lists.Map(vcenters, func(vc *vcenter) *nodes.VCenter { return vc.VCenter }))
+
+	return nil
+}
+
+// connected returns the vCenters, or none before there are any.
+func (c *cloud) connected() []*vcenter {
+	if vcenters := c.vcenters.Load(); vcenters != nil {
+		return *vcenters
+	}
 
 	return nil
 }
@@ -226,7 +244,7 @@ func (c *cloud) followRetired(ctx context.Context, used, retired []*vcenter) {
 	}
 	logins.Wait()
 	for _, vc := range retired {
-		c.background.Go(vc.inventory.Run)
+		c.background.Go(vc.Inventory.Run)
 	}
 }
 
@@ -243,7 +261,7 @@ func (c *cloud) Close(ctx context.Context) error {
 
 // closeSessions ends the sessions with all vCenters at the same time.
 func (c *cloud) closeSessions(ctx context.Context) error {
-	vcenters, _ := c.source.current()
+	vcenters := c.connected()
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
 	for i, vc := range vcenters {

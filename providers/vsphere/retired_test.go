@@ -35,7 +35,7 @@ func TestLabelProvesShutdown(t *testing.T) {
 	b := newPlaces(t)
 	node, _, all := b.initializeAll()
 	unlabeled := node.DeepCopy()
-	delete(unlabeled.Labels, LabelVCenter)
+	delete(unlabeled.Labels, labelVCenter)
 	unlabeled.Name = "another-name"
 	b.fleet.VCenter("b").Down()
 	if err := b.fleet.VM("node-a").PowerOff(); err != nil {
@@ -59,8 +59,8 @@ func TestLabelProvesShutdown(t *testing.T) {
 		if err == nil {
 			return fmt.Errorf("InstanceExists is %t", exists)
 		}
-		if got := instance.ReasonOf(err); got != reasonVCenterUnavailable {
-			return fmt.Errorf("reason %q of %w, want %q", got, err, reasonVCenterUnavailable)
+		if got := instance.ReasonOf(err); got != "VCenterUnavailable" {
+			return fmt.Errorf("reason %q of %w, want VCenterUnavailable", got, err)
 		}
 
 		return nil
@@ -96,7 +96,7 @@ func TestRetiredVCenter(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlabeled := node.DeepCopy()
-	delete(unlabeled.Labels, LabelVCenter)
+	delete(unlabeled.Labels, labelVCenter)
 	b.wantResult("no doubt because of the other vCenter", unlabeled, "true", "true")
 	b.wantExists(inB, true)
 	b.wantEvent(events, "UnknownVCenter")
@@ -125,7 +125,7 @@ func TestRetiredVCenterThatWasRead(t *testing.T) {
 	inA, moved, all := b.initializeAll()
 	left := all[2]
 	for _, node := range all {
-		delete(node.Labels, LabelVCenter)
+		delete(node.Labels, labelVCenter)
 	}
 	b.know(all...)
 	b.wantExists(inA, true)

@@ -87,7 +87,7 @@ func TestPasswordReachesFileFirst(t *testing.T) {
 
 // hasSession returns an error unless the session was made with a password.
 func (b fixture) hasSession(password string) error {
-	vcenters, err := b.source.current()
+	vcenters, err := b.current()
 	if err != nil {
 		return err
 	}

@@ -75,12 +75,12 @@ func (s *soak) watchHealth() {
 
 // current returns an error if the provider does not follow the changes.
 func (s *soak) current() error {
-	vcenters, err := s.process().source.current()
+	vcenters, err := s.process().current()
 	if err != nil {
 		return err
 	}
 
-	return vcenters[0].inventory.Current()
+	return vcenters[0].Inventory.Current()
 }
 
 // loginsPause reports whether an error of the provider is a login that has to wait,
@@ -148,7 +148,7 @@ func (s *soak) initialized(m *member, metadata *cloudprovider.InstanceMetadata) 
 	}
 	s.checkAddresses(m, metadata.NodeAddresses)
 	m.tainted = false
-	m.node = kubetest.Node(m.name, kubetest.ProviderID(formatProviderID(m.uuid)), kubetest.SystemUUID(m.uuid), kubetest.CreatedAt(m.created))
+	m.node = kubetest.Node(m.name, kubetest.ProviderID("vsphere://"+m.uuid), kubetest.SystemUUID(m.uuid), kubetest.CreatedAt(m.created))
 	maps.Copy(m.node.Labels, metadata.AdditionalLabels)
 	s.totals.initialized++
 	_ = s.nodes.Update(m.node) // fails for keys that cannot be made
@@ -198,7 +198,7 @@ func (s *soak) updateNodes() {
 				case !m.ready() || !s.unaffected(m, seen):
 				case err != nil:
 					s.failed("describe %s: %v", m.name, err)
-				case metadata.ProviderID != formatProviderID(m.uuid):
+				case metadata.ProviderID != "vsphere://"+m.uuid:
 					s.failed("%s is %s", m.name, metadata.ProviderID)
 				default:
 					s.checkAddresses(m, metadata.NodeAddresses)

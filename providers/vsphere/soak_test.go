@@ -185,7 +185,7 @@ func (s *soak) start() {
 		s.t.Fatal(err)
 	}
 	c := newCloudFrom(cfg, environment{}, nil, tuning{session: session.Options{Dial: s.vc.Dial}})
-	c.source.setNodes(s.index)
+	c.source.SetNodes(s.index)
 	c.SetNodeRequeue(func(string) {})
 	c.Initialize(builder{client: kubetest.NewClientset()}, s.running.Done())
 	s.mu.Lock()

@@ -106,11 +106,11 @@ func TestTwoNodesOfOneUUID(t *testing.T) {
 func (b fixture) awaitVMs(want int) {
 	b.t.Helper()
 	b.eventually("the inventory", func() error {
-		vcenters, err := b.source.current()
+		vcenters, err := b.current()
 		if err != nil {
 			return err
 		}
-		if n := vcenters[0].inventory.Status().VMs; n != want {
+		if n := vcenters[0].Inventory.Status().VMs; n != want {
 			return fmt.Errorf("%d VMs, want %d", n, want)
 		}
 
@@ -147,4 +147,26 @@ func TestMachineFailedOver(t *testing.T) {
 		})
 		b.wantResult(process, node, "true", "false")
 	}
+}
+
+// TestDeletedClone (VS-NODE-13): the VM of another Node does not keep the Node of a
+// clone that was deleted.
+func TestDeletedClone(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, "", pair("vc"))
+	vm := b.fleet.VM("node-1")
+	other, err := vm.Clone("clone")
+	if err := errors.Join(err, other.SetHostname("node-9")); err != nil {
+		t.Fatal(err)
+	}
+	node := withAddress(nodeOf(vm), "10.0.0.1")
+	deleted := nodeOf(vm)
+	deleted.Name = "node-9"
+	b.know(node, deleted)
+	b.wantExists(deleted, true)
+	if err := other.Destroy(); err != nil {
+		t.Fatal(err)
+	}
+	b.wantExists(deleted, false)
+	b.wantExists(node, true)
 }

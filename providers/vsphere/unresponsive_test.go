@@ -94,12 +94,12 @@ func TestCopyIsNotUsedBeforeEveryInventoryIsRead(t *testing.T) {
 	b.fleet.VCenter("a").Inject("WaitForUpdatesEx", simserver.Always(), simserver.Slow(time.Second))
 	b = b.restart()
 	b.eventually("vCenter b is read", func() error {
-		vcenters, err := b.source.current()
+		vcenters, err := b.current()
 		if err != nil {
 			return err
 		}
 
-		return vcenters[1].inventory.Current()
+		return vcenters[1].Inventory.Current()
 	})
 	b.wantOriginal(nodeOfCopied())
 }
@@ -162,7 +162,7 @@ func TestNodeOfAHealthyVCenterIsFound(t *testing.T) {
 			providerID := kubetest.ProviderID(id(b.fleet.VM("node-b")))
 			node := b.initialize(kubetest.Node(tc.node, kubetest.Tainted(), providerID, old))
 			if !tc.label {
-				delete(node.Labels, LabelVCenter)
+				delete(node.Labels, labelVCenter)
 			}
 			b.fleet.VCenter("a").Down()
 			if tc.restart {

@@ -2,7 +2,6 @@ package vsphere
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -38,7 +37,7 @@ func TestUnreadableMetadataIsAWarning(t *testing.T) {
 			vm := b.fleet.VM("node-1")
 			b.fleet.VCenters()[0].SetUnreadable(vm.Reference(), tc.fault, `config.extraConfig["guestinfo.metadata"]`)
 			events := record.NewFakeRecorder(100)
-			b.source.warnings.setRecorder(events)
+			b.source.SetRecorder(events)
 			var out bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
 			node := kubetest.Node("node-1", kubetest.ProviderID(id(vm)))
@@ -86,7 +85,7 @@ func TestExcludedNodeIP(t *testing.T) {
 		one(sim.VMSpec{Name: "node-1", NICs: []sim.NIC{{IPs: []string{"10.0.0.100", "10.0.0.5"}}}}))
 	node := kubetest.Node("node-1", kubetest.Tainted(), kubetest.ProviderID(id(b.fleet.VM("node-1"))))
 	node.Annotations = map[string]string{"alpha.kubernetes.io/provided-node-ip": "10.0.0.5"}
-	err := b.wantError(node, fmt.Sprintf("%v: 10.0.0.5", errExcludedNodeIP))
+	err := b.wantError(node, "correct its --node-ip or the cloud-config: 10.0.0.5")
 	if got := instance.ReasonOf(err); got != instance.ReasonNoAddress {
 		t.Errorf("reason %q, want %q", got, instance.ReasonNoAddress)
 	}

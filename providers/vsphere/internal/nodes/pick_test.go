@@ -1,7 +1,6 @@
-package vsphere
+package nodes
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +18,7 @@ type sibling struct {
 }
 
 // vm returns the sibling as a VM of a vCenter.
-func (g sibling) vm(vc *vcenter) vm {
+func (g sibling) vm(vc *VCenter) vm {
 	v := &inventory.VM{
 		Name: g.name, Ref: inventory.Ref{Value: g.name}, HostName: g.host,
 		Power: types.VirtualMachinePowerStatePoweredOff, Connection: types.VirtualMachineConnectionStateConnected,
@@ -79,7 +78,7 @@ func TestPick(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			vc := &vcenter{name: "vc", inventory: inventory.New(nil, inventory.Config{Name: "vc"})}
+			vc := &VCenter{Name: "vc", Inventory: inventory.New(nil, inventory.Config{Name: "vc"})}
 			n := identity{name: "node-1", others: tc.others, address: func(v vm) comparison {
 				i := 0
 				for tc.found[i].name != v.Name {
@@ -120,7 +119,7 @@ func TestProof(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			vc := &vcenter{name: "vc", inventory: inventory.New(nil, inventory.Config{Name: "vc"})}
+			vc := &VCenter{Name: "vc", Inventory: inventory.New(nil, inventory.Config{Name: "vc"})}
 			v := sibling{name: "a", host: tc.host}.vm(vc)
 			n := identity{name: "node-1", label: tc.label}
 			if tc.assigned {
@@ -131,26 +130,4 @@ func TestProof(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestDeletedClone (VS-NODE-13): the VM of another Node does not keep the Node of a
-// clone that was deleted.
-func TestDeletedClone(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, "", pair("vc"))
-	vm := b.fleet.VM("node-1")
-	other, err := vm.Clone("clone")
-	if err := errors.Join(err, other.SetHostname("node-9")); err != nil {
-		t.Fatal(err)
-	}
-	node := withAddress(nodeOf(vm), "10.0.0.1")
-	deleted := nodeOf(vm)
-	deleted.Name = "node-9"
-	b.know(node, deleted)
-	b.wantExists(deleted, true)
-	if err := other.Destroy(); err != nil {
-		t.Fatal(err)
-	}
-	b.wantExists(deleted, false)
-	b.wantExists(node, true)
 }

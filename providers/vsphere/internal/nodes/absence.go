@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"cmp"
@@ -12,21 +12,22 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
-// patience is how long a VM must have been missing for its Node to be gone. A VM
+// Patience is how long a VM must have been missing for its Node to be gone. A VM
 // that was removed from the inventory can be registered again, with its host or
 // alone, and a vCenter that was restored from a backup discovers VMs again: all of
 // them return under other references.
 // https://docs.vmware.com/en/VMware-vSphere/8.0/vsphere-automation-sdk-programming-guide/GUID-EC8700A0-1980-43F6-A624-6E2EDB8A12AB.html
 // https://docs.vmware.com/en/VMware-vSphere/8.0/vsphere-vcenter-installation/GUID-AFF34FA6-B7CF-4AE0-9C12-C674F160682C.html
-type patience struct {
-	// visible counts while the vCenter has the VM of another Node, alone while it
-	// has none, and unproven if it had one before the connection alone.
-	visible, alone, unproven time.Duration
+// Zero durations mean the defaults.
+type Patience struct {
+	// Visible counts while the vCenter has the VM of another Node, Alone while it
+	// has none, and Unproven if it had one before the connection alone.
+	Visible, Alone, Unproven time.Duration
 }
 
-func (p patience) withDefaults() patience {
-	return patience{
-		visible: cmp.Or(p.visible, time.Minute), alone: cmp.Or(p.alone, 5*time.Minute), unproven: cmp.Or(p.unproven, 24*time.Hour),
+func (p Patience) withDefaults() Patience {
+	return Patience{
+		Visible: cmp.Or(p.Visible, time.Minute), Alone: cmp.Or(p.Alone, 5*time.Minute), Unproven: cmp.Or(p.Unproven, 24*time.Hour),
 	}
 }
 
@@ -42,7 +43,7 @@ const (
 )
 
 // missing decides about a Node whose VM no vCenter found.
-func (s *source) missing(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) instance.Result {
+func (s *Source) missing(vcenters []*VCenter, ref instance.Ref, queries []inventory.Query) instance.Result {
 	s.assigned.miss(keysOf(ref, queries), time.Now())
 	reason := s.kept(vcenters, ref, queries)
 	switch {
@@ -57,9 +58,9 @@ func (s *source) missing(vcenters []*vcenter, ref instance.Ref, queries []invent
 
 // tooEarly is why a VM that is not in any inventory, and was not found before,
 // need not be searched yet; nil if it must.
-func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) error {
+func (s *Source) tooEarly(vcenters []*VCenter, ref instance.Ref, queries []inventory.Query) error {
 	found := func(q inventory.Query) bool { return s.assigned.get(keyOf(ref, q)).missed.IsZero() }
-	stale := func(vc *vcenter) bool { return !vc.retired && vc.inventory.Current() != nil }
+	stale := func(vc *VCenter) bool { return !vc.Retired && vc.Inventory.Current() != nil }
 	if slices.ContainsFunc(queries, found) || slices.ContainsFunc(vcenters, stale) {
 		return nil
 	}
@@ -70,12 +71,12 @@ func (s *source) tooEarly(vcenters []*vcenter, ref instance.Ref, queries []inven
 // kept is why the Node of a missing VM is kept, or nil. The vCenters that had the VM
 // decide: the one in which this process found it last, and the one that the Node
 // names. All of them do where none is known. If one of them is retired, the Node is kept.
-func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory.Query) error {
+func (s *Source) kept(vcenters []*VCenter, ref instance.Ref, queries []inventory.Query) error {
 	var missed time.Time
 	var q inventory.Query
 	var homes []string
 	has := func(id string, retired bool) bool {
-		return slices.ContainsFunc(vcenters, func(vc *vcenter) bool { return vc.retired == retired && vc.id() == id })
+		return slices.ContainsFunc(vcenters, func(vc *VCenter) bool { return vc.Retired == retired && vc.id() == id })
 	}
 	for _, query := range queries {
 		as := s.assigned.get(keyOf(ref, query))
@@ -97,14 +98,14 @@ func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory
 		homes = append(homes, label)
 	}
 	for _, vc := range vcenters {
-		if vc.retired || len(homes) > 0 && !slices.Contains(homes, vc.id()) {
+		if vc.Retired || len(homes) > 0 && !slices.Contains(homes, vc.id()) {
 			continue
 		}
-		a := vc.inventory.Absence(q)
+		a := vc.Inventory.Absence(q)
 		if a.Hosted || s.hosts(vc.id()) {
 			a.Hosted, a.Proven = true, proven(vcenters, vc.id())
 		}
-		if reason := s.patience.reason(vc, a, missed); reason != nil {
+		if reason := s.cfg.Patience.reason(vc, a, missed); reason != nil {
 			return reason
 		}
 	}
@@ -114,9 +115,9 @@ func (s *source) kept(vcenters []*vcenter, ref instance.Ref, queries []inventory
 
 // proven reports whether a section of a vCenter has had the VM of a Node since its
 // inventory was read anew.
-func proven(vcenters []*vcenter, id string) bool {
-	return slices.ContainsFunc(vcenters, func(vc *vcenter) bool {
-		return vc.id() == id && vc.inventory.Absence(inventory.Query{}).Proven
+func proven(vcenters []*VCenter, id string) bool {
+	return slices.ContainsFunc(vcenters, func(vc *VCenter) bool {
+		return vc.id() == id && vc.Inventory.Absence(inventory.Query{}).Proven
 	})
 }
 
@@ -140,20 +141,20 @@ func unknownVCenter(uuid string) error {
 //
 // What was before the connection is known to this process, or from the label of some
 // Node. 24 hours are time to notice that a vCenter was restored from an old backup.
-func (p patience) reason(vc *vcenter, a inventory.Absence, missed time.Time) error {
+func (p Patience) reason(vc *VCenter, a inventory.Absence, missed time.Time) error {
 	if a.Complete.IsZero() {
 		return errIncomplete
 	}
-	replaced := !vc.inventory.Replaced().IsZero()
-	if a.Hosted && !a.Proven && (replaced || time.Since(missed) < p.unproven) {
-		until := fmt.Sprintf("one is found, for %s at most", p.unproven)
+	replaced := !vc.Inventory.Replaced().IsZero()
+	if a.Hosted && !a.Proven && (replaced || time.Since(missed) < p.Unproven) {
+		until := fmt.Sprintf("one is found, for %s at most", p.Unproven)
 		if replaced {
 			until = "one is found"
 		}
 
 		return instance.WithReason(instance.ReasonNoInstanceFound, fmt.Errorf(
 			"the VM is missing, and no VM of any Node has been found in vCenter %s since its inventory was read anew. The Node is kept until %s: "+
-				"check that this is the vCenter of the cluster, and that its VMs are registered", vc.name, until))
+				"check that this is the vCenter of the cluster, and that its VMs are registered", vc.Name, until))
 	}
 	since := missed
 	if !a.Left.IsZero() {
@@ -162,27 +163,27 @@ func (p patience) reason(vc *vcenter, a inventory.Absence, missed time.Time) err
 	if a.Complete.After(since) {
 		since = a.Complete
 	}
-	need := p.visible
+	need := p.Visible
 	if !a.Visible {
-		need = p.alone
+		need = p.Alone
 	}
 	if time.Since(since) < need {
-		return fmt.Errorf("the VM has been missing in vCenter %s for less than %s, it may be registered again", vc.name, need)
+		return fmt.Errorf("the VM has been missing in vCenter %s for less than %s, it may be registered again", vc.Name, need)
 	}
 
 	return nil
 }
 
-// replaced is when another vCenter last began to respond at a configured address:
+// Replaced returns when another vCenter last began to respond at a configured address:
 // VMs that were found before are no evidence.
-func (s *source) replaced() time.Time {
+func (s *Source) Replaced() time.Time {
 	vcenters, err := s.current()
 	if err != nil {
 		return time.Time{}
 	}
 	var latest time.Time
 	for _, vc := range vcenters {
-		if at := vc.inventory.Replaced(); at.After(latest) {
+		if at := vc.Inventory.Replaced(); at.After(latest) {
 			latest = at
 		}
 	}

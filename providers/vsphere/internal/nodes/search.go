@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"cmp"
@@ -38,23 +38,23 @@ const (
 // Lookup implements instance.Source from the change feeds. It makes no call, but where several VMs
 // or Nodes have one UUID: those VMs are told apart by their addresses, which are read. Before the
 // first inventory of a vCenter is read, it searches for some.
-func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *Source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 	vcenters, err := s.current()
 	if err != nil {
 		return instance.Failed(err)
 	}
-	result := s.search(ctx, vcenters, ref, (*vcenter).find)
-	if _, err := result.Get(); err == nil || !slices.ContainsFunc(vcenters, (*vcenter).arrives) {
+	result := s.search(ctx, vcenters, ref, (*VCenter).find)
+	if _, err := result.Get(); err == nil || !slices.ContainsFunc(vcenters, (*VCenter).arrives) {
 		return result
 	}
 
-	return s.search(ctx, vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return s.findArriving(ctx, vc, ref, q) })
+	return s.search(ctx, vcenters, ref, func(vc *VCenter, q inventory.Query) ([]vm, error) { return s.findArriving(ctx, vc, ref, q) })
 }
 
 // findArriving looks VMs up in a vCenter whose first inventory may still be being read.
 // Only what a search finds is certain then: another VM with the UUID of one that has
 // been reported may follow.
-func (s *source) findArriving(ctx context.Context, vc *vcenter, ref instance.Ref, q inventory.Query) ([]vm, error) {
+func (s *Source) findArriving(ctx context.Context, vc *VCenter, ref instance.Ref, q inventory.Query) ([]vm, error) {
 	began := s.started.Load().at
 	vc.awaitInventory(ctx, began.Add(searchAfter))
 	if vc.arrives() && len(q.UUIDs) > 0 && !s.initialized(ref.NodeName) && vc.searches.Allow() {
@@ -64,7 +64,7 @@ func (s *source) findArriving(ctx context.Context, vc *vcenter, ref instance.Ref
 		if len(found) > 0 {
 			return found, nil
 		}
-		klog.FromContext(ctx).V(4).Info("VM of Node was not found before the inventory of vCenter is read", "node", ref.NodeName, "vCenter", vc.name, "err", err)
+		klog.FromContext(ctx).V(4).Info("VM of Node was not found before the inventory of vCenter is read", "node", ref.NodeName, "vCenter", vc.Name, "err", err)
 	}
 	vc.awaitInventory(ctx, began.Add(firstSyncGrace))
 
@@ -73,7 +73,7 @@ func (s *source) findArriving(ctx context.Context, vc *vcenter, ref instance.Ref
 
 // Confirm implements instance.Source by querying every vCenter. A VM that none
 // of them has must have been missing for a while.
-func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *Source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	vcenters, err := s.current()
 	if err != nil {
 		return instance.Failed(err)
@@ -85,7 +85,7 @@ func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 	if reason := s.tooEarly(vcenters, ref, queries); reason != nil && !errors.Is(reason, apierr.ErrUnavailable) {
 		return instance.Missing(reason)
 	}
-	result := s.search(ctx, vcenters, ref, func(vc *vcenter, q inventory.Query) ([]vm, error) { return vc.confirm(ctx, q) })
+	result := s.search(ctx, vcenters, ref, func(vc *VCenter, q inventory.Query) ([]vm, error) { return vc.confirm(ctx, q) })
 	if result.IsAbsent() {
 		return s.missing(vcenters, ref, queries)
 	}
@@ -94,7 +94,7 @@ func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 }
 
 // lookupFunc queries one vCenter.
-type lookupFunc func(*vcenter, inventory.Query) ([]vm, error)
+type lookupFunc func(*VCenter, inventory.Query) ([]vm, error)
 
 // search runs the queries of a Ref on all vCenters, in order of certainty,
 // until one has a result:
@@ -102,7 +102,7 @@ type lookupFunc func(*vcenter, inventory.Query) ([]vm, error)
 //	found                                the VM that choose picks, or an error
 //	found nowhere, a vCenter has failed  its error
 //	found nowhere                        the next query; absent after the last
-func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.Ref, lookup lookupFunc) instance.Result {
+func (s *Source) search(ctx context.Context, vcenters []*VCenter, ref instance.Ref, lookup lookupFunc) instance.Result {
 	queries, err := queriesOf(ref)
 	if err != nil {
 		return instance.Failed(err)
@@ -129,10 +129,10 @@ func (s *source) search(ctx context.Context, vcenters []*vcenter, ref instance.R
 // blocked returns the error of vCenters that could not be searched. If the vCenter of
 // the Node no longer has its VM, only they keep the Node from being deleted: the error
 // then has a reason.
-func (s *source) blocked(r response, n identity, err error) error {
+func (s *Source) blocked(r response, n identity, err error) error {
 	home := cmp.Or(n.label, n.assigned.at.vcenter)
-	silent := lists.Map(r.failed, func(f failure) string { return f.vcenter.name })
-	at := slices.IndexFunc(r.responded, func(vc *vcenter) bool { return vc.id() == home })
+	silent := lists.Map(r.failed, func(f failure) string { return f.vcenter.Name })
+	at := slices.IndexFunc(r.responded, func(vc *VCenter) bool { return vc.id() == home })
 	if at < 0 || slices.ContainsFunc(r.failed, func(f failure) bool { return f.vcenter.id() == home }) {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *source) blocked(r response, n identity, err error) error {
 	return fmt.Errorf("%w: %w", instance.WithReason(reasonVCenterUnavailable, fmt.Errorf(
 		"the VM is missing in vCenter %s. The Node is kept, since vCenter %s cannot be searched and the VM may have been migrated to it: "+
 			"delete the Node if its machine is gone, or set retired = true for a vCenter that is no longer used",
-		r.responded[at].name, strings.Join(silent, ", "))), err)
+		r.responded[at].Name, strings.Join(silent, ", "))), err)
 }
 
 // response is the result of one query to all vCenters.
@@ -148,13 +148,13 @@ type response struct {
 	found []vm
 	// responded are the vCenters that reported all VMs that they have; failed are
 	// those that could not, but for retired ones, which need not.
-	responded []*vcenter
+	responded []*VCenter
 	failed    []failure
 }
 
 // failure is why a vCenter could not report whether it has a VM.
 type failure struct {
-	vcenter *vcenter
+	vcenter *VCenter
 	err     error
 }
 
@@ -173,7 +173,7 @@ func (r response) doubt() error {
 }
 
 // machines looks up the VMs that can be that of a Node, each once.
-func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.Query, n identity, lookup lookupFunc) response {
+func (s *Source) machines(ctx context.Context, vcenters []*VCenter, q inventory.Query, n identity, lookup lookupFunc) response {
 	all := queryAll(vcenters, q, lookup)
 	found := s.merge(ctx, all.found)
 	all.found = n.machines(found)
@@ -181,7 +181,7 @@ func (s *source) machines(ctx context.Context, vcenters []*vcenter, q inventory.
 		return all
 	}
 	// Only VMs of others are left. They must not hide what makes the absence uncertain.
-	others := queryAll(vcenters, q, func(vc *vcenter, q inventory.Query) ([]vm, error) {
+	others := queryAll(vcenters, q, func(vc *VCenter, q inventory.Query) ([]vm, error) {
 		for _, v := range found {
 			if v.vcenter.id() == vc.id() {
 				q.Except = append(q.Except, v.Ref)
@@ -218,15 +218,15 @@ func queriesOf(ref instance.Ref) ([]inventory.Query, error) {
 // queryAll queries all vCenters at once, so that a slow one delays only what it
 // alone can return. A retired one is not waited for: what it has is found in its
 // inventory, as long as that is current.
-func queryAll(vcenters []*vcenter, q inventory.Query, lookup lookupFunc) response {
+func queryAll(vcenters []*VCenter, q inventory.Query, lookup lookupFunc) response {
 	found := make([][]vm, len(vcenters))
 	errs := make([]error, len(vcenters))
 	var all sync.WaitGroup
 	for i, vc := range vcenters {
 		switch {
-		case !vc.retired:
+		case !vc.Retired:
 			all.Go(func() { found[i], errs[i] = lookup(vc, q) })
-		case vc.inventory.Current() == nil:
+		case vc.Inventory.Current() == nil:
 			found[i], _ = vc.find(q) // it need not be certain
 		}
 	}
@@ -236,7 +236,7 @@ func queryAll(vcenters []*vcenter, q inventory.Query, lookup lookupFunc) respons
 		switch {
 		case errs[i] != nil:
 			r.failed = append(r.failed, failure{vc, errs[i]})
-		case !vc.retired:
+		case !vc.Retired:
 			r.responded = append(r.responded, vc)
 		}
 	}

@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"cmp"
@@ -29,11 +29,33 @@ var (
 // as a bridge of the guest.
 const noDevice = -1
 
-// addressRules define which addresses of a VM become addresses of its Node.
-type addressRules struct {
-	nodes Nodes
-	// families are the IP families that a Node must have, the preferred one first.
-	families []address.Family
+// Networks is the section [Nodes] of the cloud-config. An address in a listed subnet takes
+// precedence over an address on the named network. If nothing is set or nothing
+// matches, the first address of the VM is both internal and external.
+type Networks struct {
+	// InternalNetworkSubnetCIDR lists the subnets of the internal address, the
+	// preferred one first.
+	InternalNetworkSubnetCIDR config.CIDRs `gcfg:"internal-network-subnet-cidr"`
+	// ExternalNetworkSubnetCIDR lists the subnets of the external address, the
+	// preferred one first.
+	ExternalNetworkSubnetCIDR config.CIDRs `gcfg:"external-network-subnet-cidr"`
+	// InternalVMNetworkName is the name of the network of the internal address.
+	InternalVMNetworkName string `gcfg:"internal-vm-network-name"`
+	// ExternalVMNetworkName is the name of the network of the external address.
+	ExternalVMNetworkName string `gcfg:"external-vm-network-name"`
+	// ExcludeInternalNetworkSubnetCIDR lists subnets whose addresses are never
+	// internal addresses.
+	ExcludeInternalNetworkSubnetCIDR config.CIDRs `gcfg:"exclude-internal-network-subnet-cidr"`
+	// ExcludeExternalNetworkSubnetCIDR lists subnets whose addresses are never
+	// external addresses.
+	ExcludeExternalNetworkSubnetCIDR config.CIDRs `gcfg:"exclude-external-network-subnet-cidr"`
+}
+
+// AddressRules define which addresses of a VM become addresses of its Node.
+type AddressRules struct {
+	Networks Networks
+	// Families are the IP families that a Node must have, the preferred one first.
+	Families []address.Family
 }
 
 // guest is what is known about the network of a VM.
@@ -69,26 +91,26 @@ func addrOf(c candidate) netip.Addr { return c.addr }
 // nodeAddresses chooses the addresses of a Node: its host name, then for each
 // family an internal address, an external one, or both. Every family must have
 // at least one of them. Errors carry the reason NoAddress.
-func nodeAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
+func nodeAddresses(g guest, rules AddressRules) ([]v1.NodeAddress, error) {
 	addresses, err := chooseAddresses(g, rules)
 
 	return addresses, instance.WithReason(instance.ReasonNoAddress, err)
 }
 
-func chooseAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
+func chooseAddresses(g guest, rules AddressRules) ([]v1.NodeAddress, error) {
 	switch {
 	case g.hostName == "":
 		return nil, fmt.Errorf("VM %s: %w", g.id, errNoHostName)
 	case len(g.nics) == 0:
 		return nil, fmt.Errorf("VM %s: %w", g.id, errNoNIC)
 	}
-	candidates, err := usable(g, rules.nodes)
+	candidates, err := usable(g, rules.Networks)
 	if err != nil {
 		return nil, err
 	}
 	addresses := []v1.NodeAddress{{Type: v1.NodeHostName, Address: g.hostName}}
-	for _, family := range rules.families {
-		chosen, err := choosePair(address.OfFamily(family, candidates, addrOf), g.nodeIPs, rules.nodes)
+	for _, family := range rules.Families {
+		chosen, err := choosePair(address.OfFamily(family, candidates, addrOf), g.nodeIPs, rules.Networks)
 		if err != nil {
 			return nil, fmt.Errorf("VM %s: %w", g.id, err)
 		}
@@ -104,7 +126,7 @@ func chooseAddresses(g guest, rules addressRules) ([]v1.NodeAddress, error) {
 // usable lists the addresses that others can reach, those that cloud-init configured
 // first. An address that the guest is about to release counts only if the kubelet is
 // configured with it.
-func usable(g guest, nodes Nodes) ([]candidate, error) {
+func usable(g guest, nodes Networks) ([]candidate, error) {
 	nics := slices.DeleteFunc(slices.Clone(g.nics), func(n nic) bool { return n.DeviceConfigID == noDevice })
 	internal, external := nodes.InternalVMNetworkName, nodes.ExternalVMNetworkName
 	if internal != "" && external != "" && !slices.ContainsFunc(nics, func(n nic) bool {
@@ -153,7 +175,7 @@ func rank(list []netip.Addr, addr netip.Addr) int {
 // What the kubelet is configured with becomes the internal address in any case,
 // and the external one in the last: the Node is not initialized without it. It is an
 // error if that is excluded, unless it was found to be the external one.
-func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Nodes) ([]v1.NodeAddress, error) {
+func choosePair(candidates []candidate, nodeIPs []netip.Addr, nodes Networks) ([]v1.NodeAddress, error) {
 	internals := address.OutOf(address.Prefixes(nodes.ExcludeInternalNetworkSubnetCIDR), candidates, addrOf)
 	externals := address.OutOf(address.Prefixes(nodes.ExcludeExternalNetworkSubnetCIDR), candidates, addrOf)
 	internal := match(internals, nodes.InternalNetworkSubnetCIDR, nodes.InternalVMNetworkName)

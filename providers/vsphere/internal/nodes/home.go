@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"maps"
@@ -21,8 +21,8 @@ const LabelVCenter = "multicloud-ccm.io/vcenter-uuid"
 
 // label returns the value of the label for Nodes of the vCenter, or nothing as long
 // as the instance UUID is not known.
-func (vc *vcenter) label() string {
-	uuid := vc.inventory.InstanceUUID()
+func (vc *VCenter) label() string {
+	uuid := vc.Inventory.InstanceUUID()
 	if len(content.IsLabelValue(uuid)) > 0 {
 		return ""
 	}
@@ -31,13 +31,13 @@ func (vc *vcenter) label() string {
 }
 
 // labelsFor returns the labels of a Node that is being initialized.
-func (s *source) labelsFor(vc *vcenter) map[string]string {
+func (s *Source) labelsFor(vc *VCenter) map[string]string {
 	uuid := vc.label()
 	if uuid == "" {
-		return s.labels
+		return s.cfg.Labels
 	}
 	all := map[string]string{}
-	maps.Copy(all, s.labels)
+	maps.Copy(all, s.cfg.Labels)
 	all[LabelVCenter] = uuid
 
 	return all
@@ -45,7 +45,7 @@ func (s *source) labelsFor(vc *vcenter) map[string]string {
 
 // relabel has an initialized Node name the vCenter of its VM. What is out of date, or
 // may be a copy, does not change the label.
-func (s *source) relabel(node *v1.Node, v vm) {
+func (s *Source) relabel(node *v1.Node, v vm) {
 	uuid := v.vcenter.label()
 	if uuid != "" && uuid != node.Labels[LabelVCenter] && v.current && v.doubt == nil {
 		s.labeler.want(node, uuid)
@@ -53,7 +53,7 @@ func (s *source) relabel(node *v1.Node, v vm) {
 }
 
 // labeled returns the vCenter that a Node names, or nothing.
-func (s *source) labeled(nodeName string) string {
+func (s *Source) labeled(nodeName string) string {
 	node := s.nodes.Load().Node(nodeName)
 	if node == nil {
 		return ""
@@ -63,17 +63,17 @@ func (s *source) labeled(nodeName string) string {
 }
 
 // initialized reports whether a Node is known to be initialized.
-func (s *source) initialized(nodeName string) bool {
+func (s *Source) initialized(nodeName string) bool {
 	node := s.nodes.Load().Node(nodeName)
 
 	return node != nil && instance.Initialized(node)
 }
 
 // hosts reports whether any Node names a vCenter.
-func (s *source) hosts(vcenter string) bool { return len(s.nodes.Load().Find(vcenter)) > 0 }
+func (s *Source) hosts(vcenter string) bool { return len(s.nodes.Load().Find(vcenter)) > 0 }
 
 // sharing returns the names of the other Nodes that have a UUID of the query.
-func (s *source) sharing(ref instance.Ref, q inventory.Query) []string {
+func (s *Source) sharing(ref instance.Ref, q inventory.Query) []string {
 	if len(q.UUIDs) == 0 {
 		return nil
 	}
@@ -95,8 +95,8 @@ const nodesIndex = "vsphere-vcenter-and-vm"
 // uuidKey is the key of Nodes by the UUID of their VM.
 func uuidKey(uuid string) string { return "vm/" + uuid }
 
-// indexNodes adds that index to the informer of Nodes.
-func indexNodes(nodes cache.SharedIndexInformer) (*nodeindex.Index, error) {
+// IndexNodes adds that index, which [Source.SetNodes] takes, to the informer of Nodes.
+func IndexNodes(nodes cache.SharedIndexInformer) (*nodeindex.Index, error) {
 	return nodeindex.New(nodes, nodesIndex, func(node *v1.Node) []string {
 		var keys []string
 		if vcenter := node.Labels[LabelVCenter]; vcenter != "" {

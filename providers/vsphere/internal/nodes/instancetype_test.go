@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"strings"

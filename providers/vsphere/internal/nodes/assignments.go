@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ type location struct {
 func (v vm) location() location { return location{vcenter: v.vcenter.id(), ref: v.Ref} }
 
 // id is the same for two sections of one vCenter.
-func (vc *vcenter) id() string { return cmp.Or(vc.inventory.InstanceUUID(), vc.name) }
+func (vc *VCenter) id() string { return cmp.Or(vc.Inventory.InstanceUUID(), vc.Name) }
 
 // assignment is the VM of a Node.
 type assignment struct {

@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // merge returns each VM once, although a vCenter with two sections finds it twice.
 // The section counts whose datacenters the VM is in.
-func (s *source) merge(ctx context.Context, found []vm) []vm {
+func (s *Source) merge(ctx context.Context, found []vm) []vm {
 	var merged []vm
 	for _, v := range found {
 		i := slices.IndexFunc(merged, func(m vm) bool { return m.location() == v.location() })
@@ -28,7 +28,7 @@ func (s *source) merge(ctx context.Context, found []vm) []vm {
 
 			continue
 		}
-		s.warnTwice(ctx, merged[i].vcenter.name, v.vcenter.name)
+		s.warnTwice(ctx, merged[i].vcenter.Name, v.vcenter.Name)
 		if v.InScope && !merged[i].InScope {
 			merged[i] = v
 		}
@@ -38,7 +38,7 @@ func (s *source) merge(ctx context.Context, found []vm) []vm {
 }
 
 // warnTwice logs once that two sections are of one vCenter.
-func (s *source) warnTwice(ctx context.Context, one, other string) {
+func (s *Source) warnTwice(ctx context.Context, one, other string) {
 	if _, warned := s.twice.LoadOrStore([2]string{one, other}, true); !warned {
 		klog.FromContext(ctx).Info("Two sections of the cloud-config are of one vCenter, remove one of them or give them different datacenters",
 			"section", one, "otherSection", other)
@@ -46,7 +46,7 @@ func (s *source) warnTwice(ctx context.Context, one, other string) {
 }
 
 // identity returns what is known of the Node of a Ref.
-func (s *source) identity(ctx context.Context, ref instance.Ref, q inventory.Query) identity {
+func (s *Source) identity(ctx context.Context, ref instance.Ref, q inventory.Query) identity {
 	n := identity{name: ref.NodeName, label: s.labeled(ref.NodeName), assigned: s.assigned.get(keyOf(ref, q)), others: s.sharing(ref, q)}
 	n.address = func(v vm) comparison { return v.hasAddress(ctx, s.addressesOf(ref.NodeName)) }
 
@@ -55,7 +55,7 @@ func (s *source) identity(ctx context.Context, ref instance.Ref, q inventory.Que
 
 // choose picks the VM of a Node among those that fit, and decides how much it proves
 // while a vCenter cannot report whether it has another one.
-func (s *source) choose(r response, ref instance.Ref, q inventory.Query, n identity) instance.Result {
+func (s *Source) choose(r response, ref instance.Ref, q inventory.Query, n identity) instance.Result {
 	chosen := r.found
 	if len(q.UUIDs) > 0 {
 		chosen = n.pick(r.found)
@@ -79,7 +79,7 @@ func (s *source) choose(r response, ref instance.Ref, q inventory.Query, n ident
 			describe(chosen), ref.SystemUUID, v.ProviderID(), apierr.ErrConflict)))
 	}
 	if v.UUID == "" && ref.ProviderID == "" {
-		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable))
+		return instance.Failed(fmt.Errorf("VM %q in vCenter %s reports no UUID: %w", v.Name, v.vcenter.Name, apierr.ErrUnavailable))
 	}
 	v.doubt = doubt
 	others := lists.Filter(r.found, func(other vm) bool { return other.location() != v.location() })
@@ -128,7 +128,7 @@ func (v vm) hasAddress(ctx context.Context, wanted []netip.Addr) comparison {
 	if len(wanted) == 0 {
 		return unknown
 	}
-	details, err := v.vcenter.inventory.Details(ctx, v.VM)
+	details, err := v.vcenter.Inventory.Details(ctx, v.VM)
 	if err != nil {
 		return unknown
 	}
@@ -144,7 +144,7 @@ func (v vm) hasAddress(ctx context.Context, wanted []netip.Addr) comparison {
 }
 
 // addressesOf returns the addresses that a Node has now.
-func (s *source) addressesOf(nodeName string) []netip.Addr {
+func (s *Source) addressesOf(nodeName string) []netip.Addr {
 	node := s.nodes.Load().Node(nodeName)
 	if node == nil {
 		return nil
@@ -174,7 +174,7 @@ func contradicts(systemUUID, uuid string) bool {
 
 // describe lists VMs for a message, in a stable order.
 func describe(found []vm) string {
-	names := lists.Map(found, func(v vm) string { return fmt.Sprintf("%q (%s) in vCenter %s", v.Name, v.Ref.Value, v.vcenter.name) })
+	names := lists.Map(found, func(v vm) string { return fmt.Sprintf("%q (%s) in vCenter %s", v.Name, v.Ref.Value, v.vcenter.Name) })
 	slices.Sort(names)
 
 	return strings.Join(names, ", ")

@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"context"
@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
@@ -19,11 +22,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
-// source looks up the VMs of all configured vCenters.
-type source struct {
-	// zones reports whether Nodes get a zone or a region at all.
-	zones  bool
-	labels map[string]string
+// Source looks up the VMs of all configured vCenters.
+type Source struct {
+	cfg Config
 	// started holds the vCenters, from when there are any.
 	started atomic.Pointer[start]
 	// nodes are the Nodes of the cluster, by the vCenter that they name. It is set
@@ -31,34 +32,50 @@ type source struct {
 	nodes atomic.Pointer[nodeindex.Index]
 
 	assigned *assignments
-	patience patience
 	// twice has the pairs of sections that were found to be of one vCenter.
 	twice    sync.Map
 	warnings *warnings
 	labeler  *labeler
 }
 
-var _ instance.Source = (*source)(nil)
+var _ instance.Source = (*Source)(nil)
+
+// Config is what a Source is made of.
+type Config struct {
+	// Zones reports whether Nodes get a zone or a region at all.
+	Zones bool
+	// Labels are added to Nodes when they are initialized.
+	Labels   map[string]string
+	Patience Patience
+}
 
 // start is what the provider works with once it is initialized.
 type start struct {
-	vcenters []*vcenter
+	vcenters []*VCenter
 	at       time.Time
 }
 
-func newSource(cfg *Config, labels map[string]string) *source {
-	return &source{
-		zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", labels: labels,
-		assigned: newAssignments(), warnings: newWarnings(), labeler: newLabeler(),
-	}
+// New returns a Source that knows nothing before [Source.Start].
+func New(cfg Config) *Source {
+	cfg.Patience = cfg.Patience.withDefaults()
+
+	return &Source{cfg: cfg, assigned: newAssignments(), warnings: newWarnings(), labeler: newLabeler()}
 }
 
-// setNodes passes the Nodes of the cluster to the source.
-func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
+// SetRecorder sets the recorder for warnings on Nodes.
+func (s *Source) SetRecorder(recorder record.EventRecorder) { s.warnings.setRecorder(recorder) }
 
-// wanted lists the queries that find the VMs of all Nodes: what one Node's VM is
+// RunLabeler writes labels to Nodes until its context ends.
+func (s *Source) RunLabeler(ctx context.Context, nodes typedv1.NodeInterface) {
+	s.labeler.run(ctx, nodes)
+}
+
+// SetNodes sets the index of the Nodes of the cluster that [IndexNodes] made.
+func (s *Source) SetNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
+
+// Wanted lists the queries that find the VMs of all Nodes: what one Node's VM is
 // read for is read for all of them in the same call.
-func (s *source) wanted() []inventory.Query {
+func (s *Source) Wanted() []inventory.Query {
 	var wanted []inventory.Query
 	for _, node := range s.nodes.Load().List() {
 		list, err := queriesOf(refOf(node))
@@ -71,13 +88,16 @@ func (s *source) wanted() []inventory.Query {
 	return wanted
 }
 
-// start sets the vCenters of the source.
-func (s *source) start(vcenters []*vcenter) {
+// Start sets the vCenters, whose inventories are being read from now on.
+func (s *Source) Start(vcenters []*VCenter) {
+	for _, vc := range vcenters {
+		vc.searches, vc.warnings = rate.NewLimiter(rate.Every(searchPeriod), searchBurst), s.warnings
+	}
 	s.started.Store(&start{vcenters: vcenters, at: time.Now()})
 }
 
 // current are the vCenters to query. Before there are any, nothing is known.
-func (s *source) current() ([]*vcenter, error) {
+func (s *Source) current() ([]*VCenter, error) {
 	if started := s.started.Load(); started != nil && len(started.vcenters) > 0 {
 		return started.vcenters, nil
 	}
@@ -88,7 +108,7 @@ func (s *source) current() ([]*vcenter, error) {
 // vm is an instance.Instance: a VM with the vCenter that has it.
 type vm struct {
 	*inventory.VM
-	vcenter *vcenter
+	vcenter *VCenter
 	// current tells that the power state is not older than a change feed that
 	// works can make it.
 	current bool
@@ -125,7 +145,7 @@ func (v vm) State() instance.State {
 }
 
 // Accepts implements instance.Source.
-func (s *source) Accepts(providerID string) error {
+func (s *Source) Accepts(providerID string) error {
 	_, err := parseProviderID(providerID)
 
 	return err
@@ -134,7 +154,7 @@ func (s *source) Accepts(providerID string) error {
 // Metadata implements instance.Source. Type, zone and region are labels, which
 // the framework writes only when it initializes a Node; afterwards addresses
 // are all that counts, and tags are not read.
-func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
+func (s *Source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 	v, ok := found.(vm)
 	if !ok {
 		return nil, fmt.Errorf("instance is a %T, not a VM", found)
@@ -143,7 +163,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 		return nil, v.ambiguous
 	}
 	if v.UUID == "" {
-		return nil, fmt.Errorf("VM %q in vCenter %s reports no UUID, it may be another one: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
+		return nil, fmt.Errorf("VM %q in vCenter %s reports no UUID, it may be another one: %w", v.Name, v.vcenter.Name, apierr.ErrUnavailable)
 	}
 	initialized := instance.Initialized(node)
 	if initialized {
@@ -151,9 +171,9 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	}
 	if !initialized && !v.current {
 		// Labels are written once and never corrected.
-		return nil, fmt.Errorf("the data of VM %q is out of date, vCenter %s does not respond: %w", v.Name, v.vcenter.name, apierr.ErrUnavailable)
+		return nil, fmt.Errorf("the data of VM %q is out of date, vCenter %s does not respond: %w", v.Name, v.vcenter.Name, apierr.ErrUnavailable)
 	}
-	details, err := v.vcenter.inventory.Details(ctx, v.VM)
+	details, err := v.vcenter.Inventory.Details(ctx, v.VM)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +189,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 	if metadata.NodeAddresses, err = v.addresses(ctx, node, details); err != nil {
 		return nil, err
 	}
-	if s.zones && !initialized {
+	if s.cfg.Zones && !initialized {
 		if metadata.Zone, metadata.Region, err = v.zone(ctx); err != nil {
 			return nil, err
 		}
@@ -193,5 +213,5 @@ func (v vm) addresses(ctx context.Context, node *v1.Node, details *inventory.Det
 		return nic{Network: n.Network, Addresses: n.IPs, ShortLived: n.ShortLived, DeviceConfigID: n.DeviceConfigID}
 	})
 
-	return nodeAddresses(g, v.vcenter.rules)
+	return nodeAddresses(g, v.vcenter.Rules)
 }

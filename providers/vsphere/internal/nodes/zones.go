@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // say. Which tag counts is decided by package inventory. A tag that is no label
 // value becomes one that no other tag becomes.
 func (v vm) zone(ctx context.Context) (zone, region string, err error) {
-	zone, region, err = v.vcenter.inventory.Zones(ctx, v.VM)
+	zone, region, err = v.vcenter.Inventory.Zones(ctx, v.VM)
 	if err != nil {
 		return "", "", instance.WithReason(instance.ReasonNoZone, err)
 	}

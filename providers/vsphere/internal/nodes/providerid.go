@@ -1,4 +1,4 @@
-package vsphere
+package nodes
 
 import (
 	"errors"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/providerid"
 )
+
+// ProviderName is the registered name and the scheme of provider IDs.
+const ProviderName = "vsphere"
 
 // uuidPattern is a UUID in lower case.
 var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
