@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // busy machine reads the inventory, it searches for some of them.
 var promised = map[string]scenario.Budget{
 	"aws":     {Initialize: 10, Steady: 3, Lifecycle: 1},
-	"vsphere": {Initialize: 45, Steady: 2, Lifecycle: 0},
+	"vsphere": {Initialize: 25, Steady: 2, Lifecycle: 0},
 }
 
 // atOnce is how many Services get load balancers, half of each kind. AWS lets an

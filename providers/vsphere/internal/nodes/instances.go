@@ -91,7 +91,7 @@ func (s *Source) Wanted() []inventory.Query {
 // Start sets the vCenters, whose inventories are being read from now on.
 func (s *Source) Start(vcenters []*VCenter) {
 	for _, vc := range vcenters {
-		vc.searches, vc.warnings = rate.NewLimiter(rate.Every(searchPeriod), searchBurst), s.warnings
+		vc.searches, vc.warnings = rate.NewLimiter(rate.Every(searchPeriod), 1), s.warnings
 	}
 	s.started.Store(&start{vcenters: vcenters, at: time.Now()})
 }

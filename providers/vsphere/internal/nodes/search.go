@@ -27,10 +27,8 @@ const (
 	searchAfter = time.Second
 	// searchTimeout bounds a search.
 	searchTimeout = 5 * time.Second
-	// searchBurst is how many searches are made at once, searchPeriod how often
-	// another one is.
-	searchBurst  = 5
-	searchPeriod = 5 * time.Second
+	// searchPeriod is how often a search is made, the first one at once.
+	searchPeriod = 10 * time.Second
 	// firstSyncGrace is how long after the start a miss waits for the inventory.
 	firstSyncGrace = 5 * time.Second
 )
