@@ -3,13 +3,13 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/time/rate"
-	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -17,12 +17,17 @@ import (
 // soon is a time that no wait of these tests reaches.
 func soon() time.Time { return time.Now().Add(time.Hour) }
 
+// limiterOf returns the limiter for a bucket that no other class shares.
+func limiterOf(b bucket) *limiter {
+	return newLimiters(ServiceEC2, Tuning{}.withDefaults()).limiter(b)
+}
+
 // drained returns a limiter that gets a token each second, and has none.
 func drained(t *testing.T) *limiter {
 	t.Helper()
-	l := newLimiter(clock.RealClock{}, bucket{burst: 4, rate: 1 / rateShare}, nil, 1)
+	l := limiterOf(bucket{burst: 4, rate: 1 / rateShare})
 	for range 3 { // all but the margin
-		if err := l.take(t.Context(), time.Now(), false); err != nil {
+		if err := l.take(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,11 +45,11 @@ func TestCanceledWaitReturnsTheToken(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 2)
 		for range cap(left) {
-			go func() { left <- l.take(ctx, soon(), false) }()
+			go func() { left <- l.take(ctx, soon()) }()
 			synctest.Wait()
 		}
 		done := make(chan error, 1)
-		go func() { done <- l.take(t.Context(), soon(), false) }()
+		go func() { done <- l.take(t.Context(), soon()) }()
 		time.Sleep(500 * time.Millisecond)
 		cancel()
 		for range cap(left) {
@@ -55,7 +60,7 @@ func TestCanceledWaitReturnsTheToken(t *testing.T) {
 		if err := <-done; err != nil || time.Since(began).Round(time.Microsecond) != time.Second {
 			t.Errorf("the caller behind them got the token after %s, want 1s: %v", time.Since(began), err)
 		}
-		if err := l.take(t.Context(), soon(), false); err != nil || time.Since(began).Round(time.Microsecond) != 2*time.Second {
+		if err := l.take(t.Context(), soon()); err != nil || time.Since(began).Round(time.Microsecond) != 2*time.Second {
 			t.Errorf("the next token came after %s, want 2s: %v", time.Since(began), err)
 		}
 	})
@@ -67,10 +72,10 @@ func TestNoTokenInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := drained(t)
 		began := time.Now()
-		if err := l.take(t.Context(), began.Add(900*time.Millisecond), false); !errors.Is(err, errNoToken) || time.Since(began) != 0 {
+		if err := l.take(t.Context(), began.Add(900*time.Millisecond)); !errors.Is(err, errNoToken) || time.Since(began) != 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if err := l.take(t.Context(), began.Add(1100*time.Millisecond), false); err != nil || time.Since(began).Round(time.Microsecond) != time.Second {
+		if err := l.take(t.Context(), began.Add(1100*time.Millisecond)); err != nil || time.Since(began).Round(time.Microsecond) != time.Second {
 			t.Errorf("the token that the other did not take came after %s: %v", time.Since(began), err)
 		}
 	})
@@ -113,16 +118,18 @@ func TestPaceAfterResponses(t *testing.T) {
 		"a hundred":       {"three attempts a second at least", 10, make100(throttled), 3, 3},
 		"a fast bucket":   {"a quarter of its rate at least", 20, make100(throttled), 4.75, 4.75},
 		"a small bucket":  {"no slower than AWS", 3, make100(throttled), 2.8, 2.9},
+		"a slow bucket":   {"no slower than AWS", 0.2, make100(throttled), 0.19, 0.19},
 		"after a hundred": {"a few successes are enough", 10, append(make100(throttled), six...), 9.5, 9.5},
-		"a slow bucket":   {"its tokens alone limit", 0.2, []string{accepted}, rate.Inf, rate.Inf},
-		"slow throttled":  {"attempts need not wait as long as tokens do", 0.2, make100(throttled), 3, 3},
-		"slow after it":   {"its tokens alone limit again", 0.2, append(make100(throttled), six...), rate.Inf, rate.Inf},
+		"a minute":        {"twice as fast while calls wait and none is throttled", 0.2, make100(accepted)[:60], 0.38, 0.38},
+		"some minutes":    {"ten times as fast at most", 0.2, slices.Repeat(make100(accepted), 6), 1.9, 1.9},
+		"its limit":       {"as slow as usual at once", 0.2, append(make100(accepted), throttled), 0.19, 0.19},
+		"after its limit": {"calls have to wait for a minute again", 0.2, append(append(make100(accepted), throttled), make100(accepted)[:59]...), 0.19, 0.19},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := newLimiter(clock.RealClock{}, bucket{burst: 40, rate: tc.rate}, nil, 1)
+				l := limiterOf(bucket{burst: 40, rate: tc.rate})
 				for _, response := range tc.responses {
 					time.Sleep(time.Second)
 					if response == throttled {
@@ -131,7 +138,7 @@ func TestPaceAfterResponses(t *testing.T) {
 						l.accepted(time.Now())
 					}
 				}
-				if got := l.pace.Limit(); got < tc.least || got > tc.most {
+				if got := l.tokens.Limit(); got < tc.least-0.001 || got > tc.most+0.001 {
 					t.Errorf("%s: %.2f a second, want between %.2f and %.2f", tc.reason, got, tc.least, tc.most)
 				}
 			})
@@ -154,47 +161,21 @@ func make100(response string) []string {
 func TestAttemptsThatWereUnderWayCountOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(clock.RealClock{}, bucket{burst: 40, rate: 10}, nil, 1)
+		l := limiterOf(bucket{burst: 40, rate: 10})
 		sent := time.Now()
 		time.Sleep(time.Second)
 		l.throttled(sent)
-		lowered := l.pace.Limit()
+		lowered := l.tokens.Limit()
 		for range 40 {
 			time.Sleep(time.Millisecond)
 			l.throttled(sent)
 			l.accepted(sent)
 		}
-		if got := l.pace.Limit(); got != lowered {
+		if got := l.tokens.Limit(); got != lowered {
 			t.Errorf("%.2f a second, want still %.2f", got, lowered)
 		}
 		if got := l.tokens.TokensAt(time.Now()); got >= 1 {
 			t.Errorf("%.2f tokens are left where AWS has none", got)
-		}
-	})
-}
-
-// TestThrottledCallsReturnTheirToken checks that a call that AWS took no token
-// for costs the next ones none where tokens are rare.
-func TestThrottledCallsReturnTheirToken(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(clock.RealClock{}, bucket{burst: 3, rate: 0.2}, nil, 1)
-		for range 2 {
-			p := newPacing(t.Context(), l, Tuning{}.withDefaults())
-			if err := p.wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			p.last = apierr.ErrThrottled
-			p.end()
-		}
-		began := time.Now()
-		for range 2 {
-			if err := l.take(t.Context(), soon(), false); err != nil || time.Since(began) != 0 {
-				t.Errorf("a token came after %s, want at once: %v", time.Since(began), err)
-			}
-		}
-		if err := l.take(t.Context(), began.Add(time.Second), false); !errors.Is(err, errNoToken) {
-			t.Errorf("there are two tokens, not three: %v", err)
 		}
 	})
 }
@@ -207,41 +188,19 @@ func TestClassesShareABucket(t *testing.T) {
 		limits := newLimiters(ServiceELBV2, Tuning{}.withDefaults())
 		reads, writes := limits.of("DescribeTags", nil), limits.of("AddTags", nil)
 		for range 36 {
-			if err := reads.take(t.Context(), time.Now(), false); err != nil {
+			if err := reads.take(t.Context(), time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := writes.take(t.Context(), time.Now(), false); !errors.Is(err, errNoToken) {
+		if err := writes.take(t.Context(), time.Now()); !errors.Is(err, errNoToken) {
 			t.Errorf("a write after 36 reads: %v", err)
 		}
 		began := time.Now()
-		if err := writes.take(t.Context(), soon(), false); err != nil || time.Since(began) > 106*time.Millisecond {
+		if err := writes.take(t.Context(), soon()); err != nil || time.Since(began) > 106*time.Millisecond {
 			t.Errorf("a write got its token after %s: %v", time.Since(began), err)
 		}
-		if err := reads.take(t.Context(), soon(), false); err != nil || time.Since(began) > 211*time.Millisecond {
+		if err := reads.take(t.Context(), soon()); err != nil || time.Since(began) > 211*time.Millisecond {
 			t.Errorf("the next read got its token after %s: %v", time.Since(began), err)
-		}
-	})
-}
-
-// TestThrottledAttemptsNeedNotQueue checks that an attempt that has its token
-// does not wait for the token of another one.
-func TestThrottledAttemptsNeedNotQueue(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(clock.RealClock{}, bucket{burst: 1, rate: 0.2}, nil, 1)
-		if err := l.take(t.Context(), soon(), false); err != nil {
-			t.Fatal(err)
-		}
-		l.throttled(time.Now())
-		began, next := time.Now(), make(chan error, 1)
-		go func() { next <- l.take(t.Context(), soon(), false) }()
-		synctest.Wait()
-		if err := l.take(t.Context(), soon(), true); err != nil || time.Since(began) > 500*time.Millisecond {
-			t.Errorf("the second attempt waited %s: %v", time.Since(began), err)
-		}
-		if err := <-next; err != nil || time.Since(began) < 5*time.Second {
-			t.Errorf("the next call had a token after %s: %v", time.Since(began), err)
 		}
 	})
 }

@@ -16,18 +16,16 @@ import (
 // takes no token, even if there is one.
 func TestCanceledCallTakesNoToken(t *testing.T) {
 	t.Parallel()
-	shared := &sharedTokens{Limiter: rate.NewLimiter(1, 4)}
-	l := newLimiter(testingclock.NewFakeClock(time.Now()), bucket{burst: 10, rate: 1}, shared, 1)
+	limits := newLimiters(ServiceELB, Tuning{Clock: testingclock.NewFakeClock(time.Now())}.withDefaults())
+	l, shared := limits.limiter(bucket{burst: 10, rate: 1}), limits.shared
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	now := l.clock.Now()
-	own := l.tokens.TokensAt(now)
-	for _, again := range []bool{false, true} {
-		if err := l.take(ctx, now, again); !errors.Is(err, context.Canceled) {
-			t.Errorf("again %t: %v", again, err)
-		}
+	own, others := l.tokens.TokensAt(now), shared.TokensAt(now)
+	if err := l.take(ctx, now); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
-	if l.tokens.TokensAt(now) != own || shared.TokensAt(now) != 4 {
+	if l.tokens.TokensAt(now) != own || shared.TokensAt(now) != others {
 		t.Errorf("%v tokens of the class are left, and %v of the account", l.tokens.TokensAt(now), shared.TokensAt(now))
 	}
 }
@@ -39,14 +37,16 @@ func TestRefusedCallsTakeNoSharedToken(t *testing.T) {
 	t.Parallel()
 	const calls, callers, tokens = 2000, 4, 100_000
 	clk := testingclock.NewFakeClock(time.Now())
-	now, shared := clk.Now(), &sharedTokens{Limiter: rate.NewLimiter(1, tokens)}
+	limits := newLimiters(ServiceEC2, Tuning{Clock: clk}.withDefaults())
+	now, shared := clk.Now(), rate.NewLimiter(1, tokens)
+	limits.shared = shared
 	var taken atomic.Int64
 	var all sync.WaitGroup
 	for range callers {
-		l := newLimiter(clk, bucket{burst: tokens, rate: 2}, shared, 1)
+		l := limits.limiter(bucket{burst: tokens, rate: 2})
 		all.Go(func() {
 			for range calls {
-				if l.take(t.Context(), now, false) == nil {
+				if l.take(t.Context(), now) == nil {
 					taken.Add(1)
 				}
 			}

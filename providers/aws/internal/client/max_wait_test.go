@@ -22,9 +22,9 @@ func TestWaitingIsBounded(t *testing.T) {
 		most     time.Duration
 		attempts int
 	}{
-		"no deadline":   {"the bound of its own", 0, 25 * time.Second, 32 * time.Second, 20},
-		"far deadline":  {"the bound of its own", 10 * time.Minute, 25 * time.Second, 32 * time.Second, 20},
-		"20 s":          {"half of the time", 20 * time.Second, 7 * time.Second, 10 * time.Second, 7},
+		"no deadline":   {"the bound of its own", 0, 25 * time.Second, 32 * time.Second, 9},
+		"far deadline":  {"the bound of its own", 10 * time.Minute, 25 * time.Second, 32 * time.Second, 9},
+		"20 s":          {"half of the time", 20 * time.Second, 4 * time.Second, 10 * time.Second, 5},
 		"near deadline": {"half of the time", time.Second, 0, 500 * time.Millisecond, 2},
 	}
 	for name, tc := range cases {

@@ -61,9 +61,7 @@ func (c *callMiddleware) HandleInitialize(ctx context.Context, in middleware.Ini
 ) {
 	end := c.metrics.call(c.service, c.operation, c.limits != nil)
 	if c.limits != nil {
-		p := newPacing(ctx, c.limits.of(c.operation, in.Parameters), c.tuning)
-		defer p.end()
-		ctx = p.into(ctx)
+		ctx = newPacing(ctx, c.limits.of(c.operation, in.Parameters), c.tuning).into(ctx)
 	}
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	marked := classify(c.service, err)

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// firstPause is the pause after the first throttled response of a call,
-	// before it queues for a token again; it doubles up to longestPause.
-	firstPause   = 50 * time.Millisecond
-	longestPause = time.Second
+	// firstBackoff is the time after the first throttled response of a call; it
+	// doubles up to longestBackoff.
+	firstBackoff   = 250 * time.Millisecond
+	longestBackoff = 3 * time.Second
 	// mostAttempts bounds the attempts of a call. Its time to wait usually ends
 	// earlier.
 	mostAttempts = 60
@@ -30,15 +30,14 @@ type pacing struct {
 	tuning  Tuning
 	limiter *limiter
 	// until is when the call stops waiting.
-	until time.Time
-	pause wait.Backoff
+	until   time.Time
+	backoff wait.Backoff
 
 	// throttles and failures count the attempts that were throttled, and those
-	// that failed otherwise. next is the pause before the next attempt, and last
-	// the error of the one before, if it was throttled.
+	// that failed otherwise. next is the time until the next attempt if the one
+	// before was throttled, or zero.
 	throttles, failures int
 	next                time.Duration
-	last                error
 }
 
 // pacingKey is the context key of the pacing of a call.
@@ -47,8 +46,8 @@ type pacingKey struct{}
 func newPacing(ctx context.Context, l *limiter, t Tuning) *pacing {
 	return &pacing{
 		tuning: t, limiter: l, until: t.Clock.Now().Add(t.maxWait(ctx)),
-		pause: wait.Backoff{
-			Duration: time.Duration(float64(firstPause) / t.Speed), Cap: time.Duration(float64(longestPause) / t.Speed),
+		backoff: wait.Backoff{
+			Duration: time.Duration(float64(firstBackoff) / t.Speed), Cap: time.Duration(float64(longestBackoff) / t.Speed),
 			Factor: 2, Jitter: 0.5, Steps: mostAttempts,
 		},
 	}
@@ -66,32 +65,33 @@ func pacingOf(ctx context.Context) *pacing {
 
 func (p *pacing) now() time.Time { return p.tuning.Clock.Now() }
 
-// wait returns when an attempt may be made. The error of a canceled call, or of
-// one whose time to wait is over, is not retried.
+// wait returns when an attempt may be made. One after a throttled one needs no
+// second token: AWS took none. The error of a canceled call, or of one whose time
+// to wait is over, is not retried.
 func (p *pacing) wait(ctx context.Context) error {
 	if !p.tuning.paced() {
 		return nil
 	}
-	err := sleep(ctx, p.tuning.Clock, p.next)
-	if err == nil {
-		err = p.limiter.take(ctx, p.until, p.last != nil)
+	var err error
+	if p.next > 0 {
+		err = sleep(ctx, p.tuning.Clock, p.next)
+	} else {
+		err = p.limiter.take(ctx, p.until)
 	}
 	switch {
 	case err == nil:
 		return nil
-	case !errors.Is(err, errNoToken):
-		return &aws.RequestCanceledError{Err: fmt.Errorf("wait for the rate limiter: %w", err)}
-	case p.last != nil:
-		return p.giveUp(p.last)
-	default:
+	case errors.Is(err, errNoToken):
 		return apierr.Mark(apierr.ErrThrottled, err)
+	default:
+		return &aws.RequestCanceledError{Err: fmt.Errorf("wait for the rate limiter: %w", err)}
 	}
 }
 
 // after records the result of an attempt. The error that it returns is not
 // retried if there is no time or no attempt left.
 func (p *pacing) after(sent time.Time, err error) error {
-	p.last, p.next = nil, 0
+	p.next = 0
 	switch {
 	case err == nil:
 		p.limiter.accepted(sent)
@@ -99,9 +99,9 @@ func (p *pacing) after(sent time.Time, err error) error {
 		return nil
 	case throttled(err):
 		p.throttles++
-		p.last, p.next = err, p.pause.Step()
+		p.next = p.backoff.Step()
 		p.limiter.throttled(sent)
-		if p.throttles >= retry.DefaultMaxAttempts && p.now().Add(p.next).After(p.until) {
+		if (p.tuning.paced() || p.throttles >= retry.DefaultMaxAttempts) && p.now().Add(p.next).After(p.until) {
 			return p.giveUp(err)
 		}
 
@@ -116,13 +116,6 @@ func (p *pacing) after(sent time.Time, err error) error {
 	}
 
 	return err
-}
-
-// end returns the token that AWS did not take.
-func (p *pacing) end() {
-	if p.last != nil {
-		p.limiter.refund()
-	}
 }
 
 // giveUp marks an error as the last of the call.
