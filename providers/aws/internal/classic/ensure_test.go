@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	v1 "k8s.io/api/core/v1"
@@ -265,27 +264,6 @@ func TestAttributesDenied(t *testing.T) {
 	b.Interceptor().Inject("elb.DescribeLoadBalancerAttributes", simserver.Always(), sim.Denied())
 	if _, err := b.try(t.Context(), web()); !errors.Is(err, apierr.ErrDenied) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestInstances(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	b.nodes = append(b.nodes, b.Cluster.AddNodes(3)...)
-	stopped, terminated, gone := b.nodes[3], b.nodes[4], b.nodes[5]
-	b.ensure(web())
-	b.resolveGroups()
-	b.SetState(stopped, sim.Stopped)
-	b.states[stopped] = types.InstanceStateNameStopped
-	b.Terminate(terminated)
-	b.states[terminated] = types.InstanceStateNameTerminated
-	b.nodes = slices.DeleteFunc(b.nodes, func(id string) bool { return id == gone })
-	b.nodes = append(b.nodes, b.Cluster.AddNodes(1)...)
-	b.ensure(web())
-	b.upToDate(web())
-	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == terminated })))
-	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
-		t.Errorf("AWS-LB-12: stopped instances stay, terminated ones go: -want +got:\n%s", diff)
 	}
 }
 

@@ -137,57 +137,6 @@ func TestOrderOfMistakes(t *testing.T) {
 	}
 }
 
-func TestMistakes(t *testing.T) {
-	t.Parallel()
-
-	const tga = request.AnnotationTargetGroupAttributes
-	cases := map[string]struct {
-		reason  string
-		options []kubetest.ServiceOption
-		message string
-	}{
-		"UDPOnClassic":      {"AWS-CLB-2: TCP alone", []kubetest.ServiceOption{kubetest.Port(v1.ProtocolUDP, 53)}, "protocol UDP is not supported by a classic"},
-		"EmptyAttribute":    {"a value must be there", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2)}, `value ""`},
-		"CapitalAttribute":  {"AWS-NLB-9: exactly true or false", []kubetest.ServiceOption{nlb(), with(tga, request.ProxyProtocolV2+"=True")}, `value "True"`},
-		"ClientIPOverUDP":   {"AWS-NLB-9: not with UDP", []kubetest.ServiceOption{nlb(), kubetest.Port(v1.ProtocolUDP, 53), with(tga, request.PreserveClientIP+"=false")}, "UDP"},
-		"BoolNamesValue":    {"FW-ANNOTATION-1: names key and value", []kubetest.ServiceOption{with(request.AnnotationAccessLogEnabled, "yes")}, `access-log-enabled: "yes"`},
-		"IntNamesValue":     {"names key and value", []kubetest.ServiceOption{with(request.AnnotationIdleTimeout, "1m")}, `connection-idle-timeout: "1m"`},
-		"ProxyProtocol":     {"only *", []kubetest.ServiceOption{with(request.AnnotationProxyProtocol, "true")}, "proxy-protocol"},
-		"HealthCheckPort":   {"no number", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "http")}, "healthcheck-port"},
-		"HealthCheckRange":  {"greater than 65535", []kubetest.ServiceOption{with(request.AnnotationHealthCheckPort, "65536")}, "healthcheck-port"},
-		"HealthCheckNoSSL":  {"AWS-HC-5: TCP, HTTP and HTTPS", []kubetest.ServiceOption{nlb(), with(request.AnnotationHealthCheckProtocol, "ssl")}, "healthcheck-protocol"},
-		"HealthCheckUDP":    {"AWS-HC-5: TCP, SSL, HTTP and HTTPS", []kubetest.ServiceOption{with(request.AnnotationHealthCheckProtocol, "udp")}, "healthcheck-protocol"},
-		"PrivateAddresses":  {"IPv4 alone", []kubetest.ServiceOption{nlb(), with(request.AnnotationPrivateIPv4Addresses, "10.0.0.1, ::1")}, "private-ipv4-addresses"},
-		"SubnetsOnlyCommas": {"none left", []kubetest.ServiceOption{with(request.AnnotationSubnets, " , ")}, "subnets"},
-		"SubnetsOnlyBlanks": {"blanks are a value with no subnet in it", []kubetest.ServiceOption{with(request.AnnotationSubnets, " ")}, "subnets"},
-		"SourceAnnotation":  {"bad CIDR", []kubetest.ServiceOption{with(request.AnnotationSourceRanges, "10.0.0.0/33")}, "source ranges"},
-		"AllAtOnce": {"FW-ANNOTATION-3: all that is wrong with annotations", []kubetest.ServiceOption{
-			with(request.AnnotationHealthCheckInterval, "x"), with(request.AnnotationCrossZone, "y"),
-		}, "cross-zone"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			_, _, err := request.New(web(tc.options...), nil, request.Config{})
-			if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), tc.message) {
-				t.Errorf("%s: got %v, want %q in it", tc.reason, err, tc.message)
-			}
-		})
-	}
-}
-
-func TestNoPorts(t *testing.T) {
-	t.Parallel()
-
-	svc := web()
-	svc.Spec.Ports = nil
-	_, _, err := request.New(svc, nil, request.Config{})
-	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "has no ports") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestBadNetworkSetting(t *testing.T) {
 	t.Parallel()
 
