@@ -235,17 +235,6 @@ func foreignTags(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 </Tags></member></TagDescriptions></DescribeTagsResult></DescribeTagsResponse>`)
 }
 
-func TestHiddenLoadBalancer(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	b.SetConsistency(sim.Consistency{Reads: 2})
-	b.ensure(web())
-	b.resolveGroups()
-	b.SetConsistency(sim.Consistency{})
-	b.ensure(web())
-	b.upToDate(web())
-}
-
 func TestTagsDenied(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

@@ -158,9 +158,7 @@ func (b *fixture) checkGroups(want map[int32]string, check sim.TargetHealthCheck
 	}
 }
 
-const (
-	certificate  = "arn:aws:acm:us-west-2:123456789012:certificate/0001"
-)
+const certificate = "arn:aws:acm:us-west-2:123456789012:certificate/0001"
 
 // TestUnchanged is about what looked different at every sync.
 func TestUnchanged(t *testing.T) {
