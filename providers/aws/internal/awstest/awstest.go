@@ -28,12 +28,12 @@ const (
 // Main runs the tests of a package, of which it is the TestMain. The SDK finds the key
 // pair of the simulated cloud, and nothing that the machine has configured.
 func Main(m *testing.M) {
-	Setenv()
+	setenv()
 	os.Exit(m.Run())
 }
 
-// Setenv prepares the environment of a test binary as [Main] does.
-func Setenv() {
+// setenv prepares the environment of a test binary as [Main] does.
+func setenv() {
 	id, secret := new(sim.Cloud).AccessKey()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_CA_BUNDLE": "",

@@ -61,8 +61,8 @@ type (
 )
 
 type (
-	// ClassicReads describes classic load balancers.
-	ClassicReads interface {
+	// classicReads describes classic load balancers.
+	classicReads interface {
 		DescribeLoadBalancers(context.Context, *elb.DescribeLoadBalancersInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancersOutput, error)
 		DescribeLoadBalancerAttributes(context.Context, *elb.DescribeLoadBalancerAttributesInput, ...func(*elb.Options)) (*elb.DescribeLoadBalancerAttributesOutput, error)
 		DescribeTags(context.Context, *elb.DescribeTagsInput, ...func(*elb.Options)) (*elb.DescribeTagsOutput, error)
@@ -80,9 +80,9 @@ type (
 		AddTags(context.Context, *elb.AddTagsInput, ...func(*elb.Options)) (*elb.AddTagsOutput, error)
 	}
 
-	// ClassicListeners writes the listeners, their policies and the instances
+	// classicListeners writes the listeners, their policies and the instances
 	// behind them.
-	ClassicListeners interface {
+	classicListeners interface {
 		CreateLoadBalancerListeners(context.Context, *elb.CreateLoadBalancerListenersInput, ...func(*elb.Options)) (*elb.CreateLoadBalancerListenersOutput, error)
 		DeleteLoadBalancerListeners(context.Context, *elb.DeleteLoadBalancerListenersInput, ...func(*elb.Options)) (*elb.DeleteLoadBalancerListenersOutput, error)
 		SetLoadBalancerListenerSSLCertificate(context.Context, *elb.SetLoadBalancerListenerSSLCertificateInput, ...func(*elb.Options)) (*elb.SetLoadBalancerListenerSSLCertificateOutput, error)
@@ -95,9 +95,9 @@ type (
 
 	// ELB is all of Elastic Load Balancing, the classic API, that is in use.
 	ELB interface {
-		ClassicReads
+		classicReads
 		ClassicWrites
-		ClassicListeners
+		classicListeners
 	}
 )
 

@@ -69,7 +69,7 @@ func makeLoadBalancer(ctx context.Context, env *change.Env, m *Model) error {
 
 // store stores what later steps and the status of the Service need.
 func store(env *change.Env, name string, balancer *LoadBalancer) {
-	env.IDs.Set(LoadBalancerKey(name), balancer.ARN)
+	env.IDs.Set(loadBalancerKey(name), balancer.ARN)
 	env.IDs.Set(HostnameKey(name), balancer.DNSName)
 }
 
@@ -77,7 +77,7 @@ func store(env *change.Env, name string, balancer *LoadBalancer) {
 // ours. Security groups that it lacks are added, and the ones that it has are
 // kept until the next run.
 func adopt(ctx context.Context, env *change.Env, m *Model, groups []string) error {
-	seen, err := Identify(ctx, env.ELBV2, m.Name, m.Cluster)
+	seen, err := identify(ctx, env.ELBV2, m.Name, m.Cluster)
 	if err != nil {
 		return err
 	}

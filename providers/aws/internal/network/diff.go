@@ -88,7 +88,7 @@ type differ struct {
 func newDiffer(m *Model, o *Observed) *differ {
 	d := &differ{
 		model: m, seen: o,
-		self:   named{name: m.Name, ref: plan.Ref{Key: LoadBalancerKey(m.Name)}},
+		self:   named{name: m.Name, ref: plan.Ref{Key: loadBalancerKey(m.Name)}},
 		byARN:  map[string]GroupState{},
 		byName: map[string]GroupState{},
 		kept:   map[string]bool{},

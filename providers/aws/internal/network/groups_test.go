@@ -173,7 +173,7 @@ func TestNameOfOthers(t *testing.T) {
 				env := &change.Env{ELBV2: b.shared()}
 				steps := change.Plan{createLoadBalancer(&Model{Name: "other", Mappings: model.Mappings}), createListener(connected{
 					Listener: Listener{Port: 443, Protocol: "TCP"},
-					balancer: named{"other", plan.Ref{Key: LoadBalancerKey("other")}}, group: named{ref: plan.Ref{ID: group}},
+					balancer: named{"other", plan.Ref{Key: loadBalancerKey("other")}}, group: named{ref: plan.Ref{ID: group}},
 				}, nil)}
 				if err := steps.Apply(t.Context(), env, nil); err != nil {
 					t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 )
 
-// LoadBalancerKey is the key under which a step stores the ARN of the load
+// loadBalancerKey is the key under which a step stores the ARN of the load
 // balancer.
-func LoadBalancerKey(name string) string { return "load-balancer " + name }
+func loadBalancerKey(name string) string { return "load-balancer " + name }
 
 // HostnameKey is the key under which a step stores the DNS name of a load
 // balancer that it made.

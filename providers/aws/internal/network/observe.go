@@ -75,8 +75,8 @@ func Observe(ctx context.Context, api *snapshot.Snapshot, q Query) (*Observed, e
 	return o, reader.contents(ctx, o)
 }
 
-// Identify reads the load balancer of a name with its tags, without its parts.
-func Identify(ctx context.Context, api *snapshot.Snapshot, name string, id cluster.ID) (*Observed, error) {
+// identify reads the load balancer of a name with its tags, without its parts.
+func identify(ctx context.Context, api *snapshot.Snapshot, name string, id cluster.ID) (*Observed, error) {
 	o := &Observed{Name: name, Cluster: id}
 	found, err := api.LoadBalancer(ctx, name)
 	if err != nil || found == nil {

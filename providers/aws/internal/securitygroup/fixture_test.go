@@ -114,7 +114,7 @@ func newFixture(t *testing.T, options sim.Options) *fixture {
 
 func (b *fixture) observe() Groups {
 	b.t.Helper()
-	seen, err := Observe(b.t.Context(), b.clients.EC2, b.config.VPC, b.config.Cluster)
+	seen, err := observe(b.t.Context(), b.clients.EC2, b.config.VPC, b.config.Cluster)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -27,9 +27,9 @@ const (
 	filterReferring = "ip-permission.group-id"
 )
 
-// Observe reads the groups of the VPC that belong to the cluster; for a cluster
+// observe reads the groups of the VPC that belong to the cluster; for a cluster
 // without an ID, all groups.
-func Observe(ctx context.Context, api client.SecurityGroups, vpc string, id cluster.ID) (Groups, error) {
+func observe(ctx context.Context, api client.SecurityGroups, vpc string, id cluster.ID) (Groups, error) {
 	filters := []types.Filter{awstype.Filter("vpc-id", vpc)}
 	if id.Name != "" {
 		filters = append(filters, awstype.Filter("tag-key", id.Tag(), cluster.LegacyTag))

@@ -36,7 +36,7 @@ func NewReader(api client.EC2, vpc string, id cluster.ID) *Reader {
 	r := &Reader{}
 	r.client = &tracked{EC2: api, written: r.Written, rules: map[string]map[Rule]ruleWrite{}}
 	r.cluster = cache.NewValue(func(ctx context.Context) (Groups, error) {
-		return Observe(ctx, r.client, vpc, id)
+		return observe(ctx, r.client, vpc, id)
 	}, cache.Options{TTL: maxAge, Timeout: client.ListTimeout})
 	r.byID = cache.New(func(ctx context.Context, key idsKey) (Groups, error) {
 		return ObserveIDs(ctx, r.client, vpc, strings.Split(key.ids, " "))

@@ -62,7 +62,7 @@ func TestManyReads(t *testing.T) {
 		time.Sleep(time.Hour)
 		f.calls("two alone, then they are listed", map[string]int{describeBalancers: 4}, read)
 		f.calls("the list is young", map[string]int{}, read)
-		time.Sleep(DefaultMaxAge)
+		time.Sleep(defaultMaxAge)
 		f.calls("the list is too old", map[string]int{describeBalancers: 4}, read)
 	})
 }
@@ -109,7 +109,7 @@ func TestTargetGroupsByPrefix(t *testing.T) {
 			same(f, "all", []string{"k8s-a-1", "k8s-a-2", "k8s-a-4"}, names(groups))
 			same(f, "no error", nil, err)
 		})
-		time.Sleep(DefaultLeftoverAge)
+		time.Sleep(defaultLeftoverAge)
 		f.calls("the list is too old", map[string]int{describeGroups: 1}, func() { f.groupsNamed("k8s-a-") })
 	})
 }

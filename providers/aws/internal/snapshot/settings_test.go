@@ -89,7 +89,7 @@ func TestTagsDenied(t *testing.T) {
 		f.region.SetDenied()
 		same(f, "allowed", map[string]map[string]string{arn: {}}, must[map[string]map[string]string](f)(f.Tags(f.t.Context(), []string{arn})))
 		f.region.Interceptor().Inject(describeTags, simserver.Always(), sim.Error(400, "ValidationError", "no"))
-		time.Sleep(DefaultKnownAge)
+		time.Sleep(defaultKnownAge)
 		if _, err := f.Tags(f.t.Context(), []string{arn}); err == nil {
 			t.Error("another error is returned")
 		}
@@ -110,7 +110,7 @@ func TestSettingsExpire(t *testing.T) {
 		}
 		once := map[string]int{"elbv2.DescribeLoadBalancerAttributes": 1, "elbv2.DescribeTargetGroupAttributes": 1, describeTags: 1}
 		f.calls("read", once, read)
-		time.Sleep(DefaultKnownAge - time.Second)
+		time.Sleep(defaultKnownAge - time.Second)
 		f.calls("known", map[string]int{}, read)
 		time.Sleep(time.Second)
 		f.calls("expired", once, read)

@@ -18,10 +18,10 @@ import (
 
 // Defaults of [Options].
 const (
-	DefaultMaxAge      = 15 * time.Second
-	DefaultKnownAge    = 10 * time.Minute
-	DefaultLeftoverAge = 24 * time.Hour
-	DefaultTimeout     = client.ListTimeout
+	defaultMaxAge      = 15 * time.Second
+	defaultKnownAge    = 10 * time.Minute
+	defaultLeftoverAge = 24 * time.Hour
+	defaultTimeout     = client.ListTimeout
 )
 
 // pageSize is the maximum size of a page of a list:
@@ -44,10 +44,10 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	return Options{
-		MaxAge:      cmp.Or(o.MaxAge, DefaultMaxAge),
-		KnownAge:    cmp.Or(o.KnownAge, DefaultKnownAge),
-		LeftoverAge: cmp.Or(o.LeftoverAge, DefaultLeftoverAge),
-		Timeout:     cmp.Or(o.Timeout, DefaultTimeout),
+		MaxAge:      cmp.Or(o.MaxAge, defaultMaxAge),
+		KnownAge:    cmp.Or(o.KnownAge, defaultKnownAge),
+		LeftoverAge: cmp.Or(o.LeftoverAge, defaultLeftoverAge),
+		Timeout:     cmp.Or(o.Timeout, defaultTimeout),
 	}
 }
 

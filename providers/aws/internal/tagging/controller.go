@@ -88,7 +88,7 @@ type Controller struct {
 
 // New creates a controller and registers it for the Nodes. Run starts it.
 func New(config Config) (*Controller, error) {
-	if err := config.Options.Validate(); err != nil {
+	if err := config.Options.validate(); err != nil {
 		return nil, err
 	}
 	config.Clock = cmp.Or[clock.PassiveClock](config.Clock, clock.RealClock{})

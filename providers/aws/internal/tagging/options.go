@@ -55,9 +55,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Batching, flagBatching, false, "Combine instances that are processed concurrently in one call. Use it together with --"+flagSyncs+".")
 }
 
-// Validate validates the options of an enabled controller. It reports all
+// validate validates the options of an enabled controller. It reports all
 // errors at once.
-func (o *Options) Validate() error {
+func (o *Options) validate() error {
 	var errs []error
 	if len(o.Tags) == 0 {
 		errs = append(errs, fmt.Errorf("--%s is required by the %s controller", flagTags, Name))

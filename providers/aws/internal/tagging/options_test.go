@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 			if err := flags.Parse(strings.Fields(test.args)); err != nil {
 				t.Fatal(err)
 			}
-			err := o.Validate()
+			err := o.validate()
 			if (err == nil) != (len(test.want) == 0) {
 				t.Fatalf("%s: %v", test.reason, err)
 			}
