@@ -8,10 +8,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
+	"github.com/multicloud-ccm/multicloud-ccm/test/golden"
 )
 
 // TestPlans compares the plan of each case in testdata/plans with the wanted one:
@@ -26,11 +26,10 @@ func TestPlans(t *testing.T) {
 	for _, f := range files {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			f.Run(t, plansDir, *update, func(t *testing.T, golden awstest.GoldenCase) string {
+			f.Run(t, plansDir, *update, func(t *testing.T, c golden.Case) string {
 				t.Helper()
-				c := f.cases[slices.IndexFunc(f.cases, func(c *planCase) bool { return c.Name == golden.Name })]
 
-				return c.fixture.run(t, c.service)
+				return f.cases[c.Name].fixture.run(t, f.cases[c.Name].service)
 			})
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
 )
 
 // File is a txtar file with the golden cases of one subject:
@@ -139,5 +140,51 @@ func (f *File) Run(t *testing.T, dir string, update bool, plan func(t *testing.T
 		if err := os.WriteFile(filepath.Join(dir, f.Name+".txtar"), f.Format(plans), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Decode decodes a part of a case, in YAML, into a value. Without the part, the value
+// stays as it is.
+func Decode(t testing.TB, part []byte, into any) {
+	t.Helper()
+	if part == nil {
+		return
+	}
+	if err := yaml.UnmarshalStrict(part, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// RunPlans runs all golden files of testdata/plans, with the Service, or nothing where
+// there is none, and the parts of each case. There are no templates.
+func RunPlans(t *testing.T, update bool, parts []string, plan func(t *testing.T, spec []byte, c Case) string) {
+	t.Helper()
+	dir := filepath.Join("testdata", "plans")
+	paths, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files in %s: %v", dir, err)
+	}
+	for _, path := range paths {
+		name, isText := strings.CutSuffix(filepath.Base(path), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(filepath.Clean(path))
+			if err != nil || !isText {
+				t.Fatalf("%s is not a txtar file that can be read: %v", path, err)
+			}
+			f, err := Parse(name, data, append(parts, "service")...)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			f.Run(t, dir, update, func(t *testing.T, c Case) string {
+				t.Helper()
+				spec, own := c.Parts["service"]
+				if !own {
+					spec = f.Service
+				}
+
+				return plan(t, spec, c)
+			})
+		})
 	}
 }

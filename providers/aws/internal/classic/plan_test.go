@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -17,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/test/golden"
 )
 
 // planCase is what a plan is made from, beside the Service and the load balancer
@@ -36,19 +36,19 @@ type planCase struct {
 // load balancer, if there is one. With -update it rewrites the plans.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	awstest.RunPlans(t, *update, []string{"case", "observed"}, planOf)
+	golden.RunPlans(t, *update, []string{"case", "observed"}, planOf)
 }
 
 // planOf is the result of a case, as text.
-func planOf(t *testing.T, spec []byte, golden awstest.GoldenCase) string {
+func planOf(t *testing.T, spec []byte, parts golden.Case) string {
 	t.Helper()
 	var c planCase
-	awstest.Decode(t, golden.Parts["case"], &c)
+	golden.Decode(t, parts.Parts["case"], &c)
 	svc := &v1.Service{}
-	awstest.Decode(t, spec, svc)
+	golden.Decode(t, spec, svc)
 	c.Config.Cluster = cluster.ID{Name: clusterID}
 	var lb *LoadBalancer
-	awstest.Decode(t, golden.Parts["observed"], &lb)
+	golden.Decode(t, parts.Parts["observed"], &lb)
 	if lb != nil {
 		lb.Cluster = c.Config.Cluster
 		lb.Attributes = lb.Attributes.normal()

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/test/golden"
 )
 
 // TestPlans compares the plan of each case in testdata/plans with the wanted one: the
@@ -20,10 +20,10 @@ import (
 // in mode Managed. With -update it rewrites the plans.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	awstest.RunPlans(t, *update, []string{"groups", "observed"}, func(t *testing.T, spec []byte, c awstest.GoldenCase) string {
+	golden.RunPlans(t, *update, []string{"groups", "observed"}, func(t *testing.T, spec []byte, c golden.Case) string {
 		t.Helper()
 		var seen Observed
-		awstest.Decode(t, c.Parts["observed"], &seen)
+		golden.Decode(t, c.Parts["observed"], &seen)
 
 		return planFor(planned(t, spec, c.Parts["groups"]), &seen).String()
 	})
@@ -36,9 +36,9 @@ func planned(t *testing.T, spec, groups []byte) *Model {
 		return nil
 	}
 	var svc v1.Service
-	awstest.Decode(t, spec, &svc)
+	golden.Decode(t, spec, &svc)
 	facts := baseFacts()
-	awstest.Decode(t, groups, &facts.SecurityGroups)
+	golden.Decode(t, groups, &facts.SecurityGroups)
 	facts.Config.ManagedNetworkGroups = groups != nil
 	var nodes []*v1.Node
 	for _, id := range []string{"i-1", "i-2"} {
