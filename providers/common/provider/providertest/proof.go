@@ -33,7 +33,7 @@ type Proof struct {
 	Err          string
 	Unanswered   bool
 	LoginRefused bool
-	// Changes lists what was changed in the cloud, and the sessions that are left.
+	// Changes lists what was changed in the cloud, and the sessions that are left. It is required.
 	Changes func() []string
 }
 
