@@ -105,22 +105,6 @@ func TestCreateRequest(t *testing.T) {
 	})
 }
 
-// OS-LB-13: a cloud with an old API gets nothing that it does not have.
-func TestCreateOnOldAPI(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{Profile: openstack.Bare}, func(f *writeFixture) {
-		svc := web()
-		f.ensure(svc)
-		body := string(f.Requests(opCreate)[0].Body)
-		for _, key := range []string{"tags", "allowed_cidrs", "timeout_"} {
-			if strings.Contains(body, key) {
-				t.Errorf("%s is sent: %s", key, body)
-			}
-		}
-		f.unchanged("it is complete", svc)
-	})
-}
-
 // OS-LB-26: providers that need it get one part after the other, and one member after the
 // other.
 //

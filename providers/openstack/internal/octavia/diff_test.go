@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -14,12 +15,6 @@ import (
 
 // monitored are the settings of health monitors of most tests.
 var monitored = request.MonitorSettings{Create: true, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
-
-// Texts of plans.
-const (
-	tcp80        = "port TCP/80: "
-	threeMembers = "node-1 10.0.0.101:30080, node-2 10.0.0.102:30080, node-3 10.0.0.103:30080"
-)
 
 // Removals are marked, and additions are recognized.
 func TestMarks(t *testing.T) {
@@ -56,4 +51,14 @@ func TestMarks(t *testing.T) {
 		}
 		f.serves("members are only added", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080", "10.0.0.105:30080")
 	})
+}
+
+// Without what there is, nothing is planned.
+func TestDiffOfNothing(t *testing.T) {
+	t.Parallel()
+	d := &octavia.Desired{Names: request.NewNames("kubernetes", web()), Features: features.For(features.Version{Major: 2}, "")}
+	steps, _ := octavia.Diff(nil, d)
+	if err := steps.Apply(t.Context(), nil, nil); len(steps) != 1 || err == nil {
+		t.Errorf("plan %v, error %v", steps, err)
+	}
 }

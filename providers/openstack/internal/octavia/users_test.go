@@ -39,39 +39,5 @@ func (f *writeFixture) write(send func(context.Context) error) {
 	f.settle()
 }
 
-// putHeaders sets the headers of the first listener.
-func (f *writeFixture) putHeaders(headers map[string]string) {
-	l, _ := f.first()
-	f.write(func(ctx context.Context) error {
-		_, err := f.api.UpdateListener(ctx, l.ID, client.ListenerUpdate{InsertHeaders: client.Set(headers)})
-
-		return err
-	})
-}
-
-// addListener adds a listener.
-func (f *writeFixture) addListener(name, protocol string, port int, tags ...string) {
-	f.write(func(ctx context.Context) error {
-		_, err := f.api.CreateListener(ctx, f.lb, client.ListenerCreate{Name: name, Protocol: protocol, Port: port, Tags: tags})
-
-		return err
-	})
-}
-
-// addPool adds a pool that no listener uses, and returns its ID.
-func (f *writeFixture) addPool(name, protocol string, tags ...string) string {
-	var id string
-	f.write(func(ctx context.Context) error {
-		made, err := f.api.CreatePool(ctx, f.lb, client.PoolCreate{Name: name, Protocol: protocol, Algorithm: "ROUND_ROBIN", Tags: tags})
-		if err == nil {
-			id = made.ID
-		}
-
-		return err
-	})
-
-	return id
-}
-
 // names are those of the Service.
 func (f *writeFixture) names() request.Names { return request.NewNames(f.settings.ClusterName, web()) }
