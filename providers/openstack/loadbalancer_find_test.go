@@ -42,6 +42,9 @@ func TestLoadBalancerTwoClusters(t *testing.T) {
 		if err := b.sync(second); !errors.Is(err, certainty.ErrForeignService) {
 			t.Errorf("sync: %v", err)
 		}
+		if err := b.update(second, b.nodes...); err == nil {
+			t.Error("the second cluster updates that of the first one")
+		}
 		if b.exists(second) {
 			t.Error("the second cluster has no load balancer")
 		}
@@ -238,28 +241,6 @@ func TestLoadBalancerSurplus(t *testing.T) {
 	}
 	if events := b.recorded(); !wrote(events, string(reasonDuplicate)) {
 		t.Errorf("events: %v", events)
-	}
-}
-
-// TestLoadBalancerUnclearCreation (OS-LB-4): a creation whose response is lost is not
-// repeated.
-func TestLoadBalancerUnclearCreation(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]simserver.Fault{"Proxy": openstack.ProxyAfter(504), "Lost": simserver.DropResponse()} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := balance(t, "")
-			b.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.First(1), fault)
-			svc := b.create(web())
-			if err := b.sync(svc); err == nil {
-				t.Error("the first response is lost")
-			}
-			svc = b.ensure(svc)
-			if n := b.Interceptor().Count("octavia.CreateLoadBalancer"); n != 1 || len(b.LoadBalancers()) != 1 {
-				t.Errorf("%d requests", n)
-			}
-			b.serves(b.address(svc), 443, b.nodes...)
-		})
 	}
 }
 

@@ -161,37 +161,6 @@ func TestLoadBalancerWaitingNode(t *testing.T) {
 	b.serves(address, 80, append(kept, node)...)
 }
 
-// TestLoadBalancerWaitingNodes (OS-LB-11): while a Node is not initialized, the members that may be
-// its own stay, and those of Nodes that have left the cluster go: without health monitors they
-// would get traffic.
-func TestLoadBalancerWaitingNodes(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	svc := b.ensure(b.create(web()))
-	address := b.address(svc)
-	node := b.nodes[1].DeepCopy() // its Node was made again
-	id := node.Spec.ProviderID
-	node.Spec.ProviderID, node.CreationTimestamp.Time = "", time.Now()
-	b.DeleteServer(idOf(b.nodes[2]))
-	if err := b.kube.CoreV1().Nodes().Delete(t.Context(), b.nodes[2].Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	b.start("")
-	for _, sync := range []func(*v1.Service) error{
-		func(svc *v1.Service) error { return b.update(svc, b.nodes...) },
-		b.sync,
-	} {
-		b.nodes = []*v1.Node{b.nodes[0], node}
-		if err := sync(svc); err == nil {
-			t.Error("it is synced again")
-		}
-		b.serves(address, 80, b.nodes...)
-		b.serves(address, 443, b.nodes...)
-	}
-	node.Spec.ProviderID = id
-	b.untouched("it is initialized, and has its member", func() { b.ensure(svc) })
-}
-
 // TestLoadBalancerListsFail: Services are synced as usual while lists of everything fail or
 // take too long, which are then not requested each time.
 func TestLoadBalancerListsFail(t *testing.T) {

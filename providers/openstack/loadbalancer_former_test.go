@@ -214,20 +214,6 @@ func TestLoadBalancerLostEarly(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerNeverHad (OS-LB-3): the ID of a load balancer that does not exist and that
-// the Service never had is an error.
-func TestLoadBalancerNeverHad(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	svc := b.create(web(annotate(request.AnnotationLoadBalancerID, missing)))
-	b.untouched("a mistake", func() {
-		if err := b.sync(svc); !errors.Is(err, errNoBalancer) {
-			t.Errorf("sync: %v", err)
-		}
-	})
-	b.removed(svc)
-}
-
 const thirdUID = "55555555-5555-4555-8555-555555555555"
 
 // TestLoadBalancerLeftForeign (OS-LB-2, OS-LB-29): neither the record of a copy of the Service

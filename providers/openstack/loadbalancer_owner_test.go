@@ -15,30 +15,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestLoadBalancerForeignListener: a load balancer with a listener of another Service is not
-// deleted along with the Service that it was made for.
-func TestLoadBalancerForeignListener(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	id := b.AddLoadBalancer(openstack.LoadBalancerSpec{
-		Name: webName, Subnet: b.subnet, Tags: []string{webName, "multicloud-ccm.io/service-uid=" + webUID},
-		Listeners: []openstack.ListenerSpec{{Name: "listener_0_" + apiName, Protocol: "TCP", Port: 8080, Tags: []string{apiName}}},
-	})
-	svc := b.ensure(b.create(web()))
-	if b.balancerOf(svc).ID != id {
-		t.Fatal("it was made for the Service")
-	}
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
-	if lb := b.LoadBalancer(id); len(lb.Listeners) != 1 || len(lb.Tags) != 0 {
-		t.Errorf("left is %v", lb)
-	}
-	if b.exists(svc) {
-		t.Error("nothing of the Service is left")
-	}
-}
-
 // TestLoadBalancerAddressFirst: of several load balancers of a Service, the one with its
 // address is used, and never deleted.
 func TestLoadBalancerAddressFirst(t *testing.T) {
@@ -195,23 +171,6 @@ func TestLoadBalancerLegacyDeletion(t *testing.T) {
 	if all := b.LoadBalancers(); len(all) > 0 || b.exists(svc) {
 		t.Errorf("left is %v", all)
 	}
-}
-
-// TestLoadBalancerChangedPorts (OS-LB-8, OS-LB-15): a Service that is deleted before a change
-// of its ports was synced leaves no listener in a load balancer that others use.
-func TestLoadBalancerChangedPorts(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	owner := b.ensure(b.create(web()))
-	sharer := b.ensure(b.sharing(owner))
-	b.change(sharer, func(svc *v1.Service) { svc.Spec.Ports[0].Port = 9090 })
-	if err := b.remove(sharer); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(b.balancerOf(owner).Listeners); got != len(owner.Spec.Ports) {
-		t.Errorf("%d listeners", got)
-	}
-	b.serves(b.address(owner), 80, b.nodes...)
 }
 
 // TestLoadBalancerDeletionWithoutVersion (OS-LB-13): while the version of the API cannot be

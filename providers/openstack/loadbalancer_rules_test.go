@@ -2,17 +2,10 @@ package openstack
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -93,36 +86,6 @@ func TestLoadBalancerWithoutFloatingIP(t *testing.T) {
 	b.serves(b.address(svc), 443, b.nodes...)
 }
 
-// TestLoadBalancerSourceRanges (OS-LB-24): ranges of clients of another IP family than that
-// of the load balancer are left out, unless no other one is left.
-func TestLoadBalancerSourceRanges(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	ranges := func(all ...string) kubetest.ServiceOption {
-		return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = all }
-	}
-	svc := b.ensure(b.create(web(ranges("192.0.2.0/24", "2001:db8::/32"))))
-	restricted := func() {
-		t.Helper()
-		for _, entry := range b.Serving() {
-			if !slices.Equal(entry.Sources, []string{"192.0.2.0/24"}) {
-				t.Errorf("port %d has the clients %v", entry.Port, entry.Sources)
-			}
-		}
-	}
-	restricted()
-	if events := b.recorded(); !wrote(events, string(request.SourceRangesIgnored)) {
-		t.Errorf("events: %v", events)
-	}
-	svc = b.change(svc, ranges("2001:db8::/32"))
-	b.untouched("no range is left", func() {
-		if err := b.sync(svc); !errors.Is(err, apierr.ErrInvalid) {
-			t.Errorf("sync: %v", err)
-		}
-	})
-	restricted()
-}
-
 // TestLoadBalancerNoKeyManager (OS-LB-23): without a key manager there are no TLS listeners,
 // and nothing is written.
 func TestLoadBalancerNoKeyManager(t *testing.T) {
@@ -132,25 +95,6 @@ func TestLoadBalancerNoKeyManager(t *testing.T) {
 	b.untouched("no key manager", func() {
 		if err := b.sync(svc); !errors.Is(err, errNoKeyManager) {
 			t.Errorf("sync: %v", err)
-		}
-	})
-}
-
-// TestLoadBalancerMistakes (OS-LB-19): all mistakes of a Service are one error, and nothing is
-// written for it.
-func TestLoadBalancerMistakes(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	svc := b.create(web(annotate(request.AnnotationHostname, "no name"), annotate(request.AnnotationSourceRanges, "no range")))
-	b.untouched("mistakes", func() {
-		err := b.sync(svc)
-		if !errors.Is(err, apierr.ErrInvalid) {
-			t.Fatalf("sync: %v", err)
-		}
-		for _, name := range []annotation.Name{request.AnnotationHostname, request.AnnotationSourceRanges} {
-			if !strings.Contains(err.Error(), string(name)) {
-				t.Errorf("%s is missing: %v", name, err)
-			}
 		}
 	})
 }

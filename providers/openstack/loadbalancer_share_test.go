@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -65,36 +63,6 @@ func TestLoadBalancerShared(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerNotShared (OS-LB-15): what cannot share a load balancer is refused before
-// anything is written.
-func TestLoadBalancerNotShared(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		more   string
-		owner  []kubetest.ServiceOption
-		sharer []kubetest.ServiceOption
-		want   error
-	}{
-		"Internal": {"a floating IP would stay", "", nil, []kubetest.ServiceOption{isInternal()}, errSharedInternal},
-		"Limit":    {"max-shared-lb counts the owner", "[LoadBalancer]\nmax-shared-lb = 1\n", nil, nil, errTooManyShare},
-		"None":     {"max-shared-lb forbids it", "[LoadBalancer]\nmax-shared-lb = 0\n", nil, nil, errTooManyShare},
-		"NoIP":     {"only the owner makes a floating IP", "", []kubetest.ServiceOption{isInternal()}, nil, floatingip.ErrShared},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := balance(t, tc.more)
-			sharer := b.sharing(b.ensure(b.create(web(tc.owner...))), tc.sharer...)
-			b.untouched(tc.reason, func() {
-				if err := b.sync(sharer); !errors.Is(err, tc.want) {
-					t.Errorf("%s: %v, want %v", tc.reason, err, tc.want)
-				}
-			})
-		})
-	}
-}
-
 // TestLoadBalancerSharedPort (OS-LB-8): a port that another Service has costs the Service
 // that port alone, and the other one nothing.
 func TestLoadBalancerSharedPort(t *testing.T) {
@@ -114,29 +82,6 @@ func TestLoadBalancerSharedPort(t *testing.T) {
 	b.serves(address, 80, b.nodes...)
 	if got := len(b.balancerOf(owner).Listeners); got != 2 {
 		t.Errorf("%d listeners", got)
-	}
-}
-
-// TestLoadBalancerSharedPortTaken (OS-LB-15): a Service whose only port is taken gets no tag on the
-// load balancer, which would count for max-shared-lb and keep the load balancer.
-func TestLoadBalancerSharedPortTaken(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	owner := b.ensure(b.create(web()))
-	sharer := b.sharing(owner, func(svc *v1.Service) { svc.Spec.Ports[0].Port = 80 })
-	for range 2 {
-		if err := b.sync(sharer); err == nil || !strings.Contains(err.Error(), "belongs to "+webName) {
-			t.Errorf("port 80 is taken: %v", err)
-		}
-	}
-	if tags := b.balancerOf(owner).Tags; slices.Contains(tags, apiName) {
-		t.Errorf("tags: %v", tags)
-	}
-	if err := b.remove(owner); err != nil {
-		t.Fatal(err)
-	}
-	if all := b.LoadBalancers(); len(all) > 0 {
-		t.Errorf("left is %v", all)
 	}
 }
 

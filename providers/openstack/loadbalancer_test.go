@@ -67,35 +67,6 @@ func TestLoadBalancerFamilies(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerBudget (OS-COST-5): the calls of the life of a Service.
-func TestLoadBalancerBudget(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	svc := b.create(web())
-	first := b.called(func() {
-		if err := b.sync(svc); err != nil {
-			t.Fatal(err)
-		}
-	})
-	second := b.called(func() {
-		if err := b.sync(svc); err != nil {
-			t.Fatal(err)
-		}
-	})
-	const polls = 2 // the load balancer is ACTIVE at the first look, and read once more
-	if first > 10+polls || second > 5 {
-		t.Errorf("creation: %d calls, after the own annotations %d: %v", first, second, b.Interceptor().Calls())
-	}
-	deletion := b.called(func() {
-		if err := b.remove(svc); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if deletion > 6+polls {
-		t.Errorf("deletion: %d calls: %v", deletion, b.Interceptor().Calls())
-	}
-}
-
 // TestLoadBalancerProfiles (OS-LB-13, OS-LB-26): the life of a Service in each kind of
 // cloud, with lists of small pages and reads that show an older state.
 func TestLoadBalancerProfiles(t *testing.T) {
