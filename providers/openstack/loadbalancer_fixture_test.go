@@ -281,20 +281,6 @@ func (b *balanced) written(do func()) map[string]int {
 	return after
 }
 
-// called counts the requests that a function makes, without polls of load balancers.
-func (b *balanced) called(do func()) int {
-	before := b.Interceptor().Calls()
-	do()
-	n := 0
-	for op, count := range b.Interceptor().Calls() {
-		if !strings.HasPrefix(op, "keystone.") && !strings.Contains(op, "Version") {
-			n += count - before[op]
-		}
-	}
-
-	return n
-}
-
 // nothingLeft fails the test if the provider has left anything.
 func (b *balanced) nothingLeft() {
 	b.t.Helper()

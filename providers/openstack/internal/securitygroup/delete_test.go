@@ -1,9 +1,7 @@
 package securitygroup
 
 import (
-	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -167,36 +165,6 @@ func TestSubports(t *testing.T) {
 	f.leave("node-trunk")
 	f.mustSync(t)
 	check(t, "nodes", "node-001", f.withGroup(t))
-}
-
-// TestPortNotOnAnySubnetOfMembers adds the group to the port with the address of the Node:
-// the traffic is routed.
-func TestPortNotOnAnySubnetOfMembers(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 1, openstack.Options{})
-	f.memberSubnet.ID = f.AddSubnet(openstack.SubnetSpec{Network: f.AddNetwork(openstack.NetworkSpec{Name: "lbs"}), CIDR: "10.9.0.0/24"})
-	f.given.Prefixes[f.memberSubnet.ID] = prefix("10.9.0.0/24")
-	f.mustSync(t)
-	check(t, "nodes", "node-001", f.withGroup(t))
-	check(t, "rules", strings.ReplaceAll(webRules, memberSubnet, "10.9.0.0/24"), f.rules(t))
-	check(t, "plan of an unchanged group", "", f.sync(bounded(t), f.client).plan)
-}
-
-// TestLostResponses leave no second group: the next run finds the first by its name.
-func TestLostResponses(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]simserver.Fault{"dropped": simserver.DropResponse(), "504": openstack.ProxyAfter(http.StatusGatewayTimeout)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, 1, openstack.Options{})
-			f.Interceptor().Inject("neutron.CreateSecurityGroup", simserver.Nth(1), fault)
-			is(t, f.sync(bounded(t), f.client).err, apierr.ErrUnavailable)
-			first := f.groups(t)
-			f.mustSync(t)
-			check(t, "groups", first, f.groups(t))
-			check(t, "calls", 1, len(first))
-		})
-	}
 }
 
 // TestGroupThatAListDoesNotShow is found when it is to be created: the list that the plan

@@ -311,17 +311,3 @@ func TestPlansOfManyNodes(t *testing.T) {
 	check(t, "plan", "remove security group "+groupName+" (g) from the ports port-0000, port-0001, port-0002, port-0003, port-0004 and 995 more\n",
 		Diff(o, Build(r, resolved, *given)).String())
 }
-
-// TestDiffDelete takes the group off all ports and deletes it, in this order.
-func TestDiffDelete(t *testing.T) {
-	t.Parallel()
-	check(t, "plan", strings.ReplaceAll("remove security group NAME (g) from the ports p1, p2\ndelete security group NAME (g)\n", "NAME", groupName),
-		DiffDelete(inOrder()).String())
-	o := inOrder()
-	o.Members = nil
-	check(t, "without ports", "delete security group "+groupName+" (g)\n", DiffDelete(o).String())
-	check(t, "without a group", "", DiffDelete(&Observed{}).String())
-	if n := len(DiffDelete(inOrder()).Additions()); n > 0 {
-		t.Errorf("%d of the steps remove nothing", n)
-	}
-}
