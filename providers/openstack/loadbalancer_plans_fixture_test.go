@@ -244,6 +244,7 @@ func (f *planFixture) observeNodes(in input, o *observed) {
 		case node.Waiting:
 			o.waiting = append(o.waiting, name)
 		case node.Subnet == "unread":
+			o.servers[name] = node.Server
 			o.subnets.Unread, o.subnets.Err = append(o.subnets.Unread, name), errUnread
 		case node.Server == "":
 			o.foreign = append(o.foreign, name)

@@ -13,7 +13,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // virtualTime returns the options of a cloud in virtual time, whose reads are not stale since the
@@ -242,60 +241,4 @@ func TestLargeProject(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestNamesInDownCell (OS-NODE-3): a cell with servers of others is down. The servers of new Nodes are
-// found by their names.
-func TestNamesInDownCell(t *testing.T) {
-	t.Parallel()
-	for name, nodes := range map[string]int{"few": 3, "many": 30} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// Nova lists the servers of a cell that is down only if there is one page.
-			f := newFleet(t, nodes, openstack.Options{PageSize: 1000})
-			f.AddServer(openstack.ServerSpec{Name: "database", Cell: "cell9"})
-			f.SetCell("", "cell9", openstack.CellDown)
-			byUUID, byAddress, unknown := uninitialized(f.nodes[0]), uninitialized(f.nodes[1]), uninitialized(f.nodes[2])
-			kubetest.SystemUUID(idOf(byUUID))(byUUID)
-			kubetest.Address(v1.NodeInternalIP, "10.0.1.3")(byAddress)
-			f.nodes[1] = byAddress.DeepCopy()
-			c := f.connect(t, "", production())
-			for i, node := range []*v1.Node{byUUID, byAddress, unknown} {
-				want := node.Spec.ProviderID
-				node.Spec.ProviderID = ""
-				metadata, err := c.instances.InstanceMetadata(bounded(t), node)
-				if node == unknown {
-					if err == nil {
-						t.Error("nothing confirms that the server is that of the Node")
-					}
-				} else if err != nil || metadata.ProviderID != want {
-					t.Errorf("node %d: %+v, %v", i, metadata, err)
-				}
-			}
-		})
-	}
-}
-
-// TestWithoutLists (OS-NODE-6, OS-COST-1): Nodes of a large cluster are initialized, updated and
-// deleted although a gateway refuses the lists of all servers and ports.
-func TestWithoutLists(t *testing.T) {
-	t.Parallel()
-	const nodes = 30
-	f := newFleet(t, nodes, openstack.Options{})
-	c := f.connect(t, "", production())
-	f.Interceptor().Inject("nova.ListServersDetail", simserver.Always(), openstack.Without("name", openstack.Proxy(504, "")))
-	f.Interceptor().Inject("neutron.ListPorts", simserver.Always(), openstack.Without("device_id", openstack.Denied()))
-	for _, node := range f.nodes {
-		for _, node := range []*v1.Node{uninitialized(node), node} {
-			if metadata, err := c.instances.InstanceMetadata(bounded(t), node); err != nil || len(metadata.NodeAddresses) != 1 {
-				t.Fatalf("node %s: %+v, %v", node.Name, metadata, err)
-			}
-		}
-	}
-	f.DeleteServer(idOf(f.nodes[0]))
-	eventually(t, "the Node of a deleted server is gone", func() bool {
-		exists, err := c.instances.InstanceExists(bounded(t), f.nodes[0])
-
-		return !exists && err == nil
-	})
 }
