@@ -36,7 +36,6 @@ const (
 	opDelete    = "neutron.DeleteFloatingIP"
 	opNetworks  = "neutron.ListNetworks"
 	opPorts     = "neutron.ListPorts"
-	opBalancer  = "octavia.ShowLoadBalancer"
 	description = "Floating IP for Kubernetes external service shop/web from cluster kube"
 )
 

@@ -78,6 +78,11 @@ func TestSync(t *testing.T) {
 			if got.checked != nil || got.err != nil {
 				t.Errorf("%s: %v, %v", tc.reason, got.checked, got.err)
 			}
+			for _, step := range got.plan {
+				if !step.Isolated || step.Removes != (step.Kind == "DeleteFloatingIP" || step.Kind == "DisassociateFloatingIP") {
+					t.Errorf("%s: %s: isolated %t, removes %t", tc.reason, step, step.Isolated, step.Removes)
+				}
+			}
 			warnings := got.warnings
 			if tc.warning == request.ForcedInternal && len(warnings) == 2 && warnings[0].Reason == request.ExternalNetworkSearchFailed {
 				warnings = warnings[1:]
