@@ -116,12 +116,29 @@ var clouds = map[string]cloudOf{
 	"serial":  {serial: true},
 }
 
-// start prepares a cloud, and returns a certificate.
-func (c cloudOf) start(f *writeFixture) string {
-	f.serial = c.serial
-	f.settings.Monitor = request.MonitorSettings{Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
+// inClouds runs a test with a number of seeds in each kind of cloud.
+func inClouds(t *testing.T, seeds int, test func(f *writeFixture, c cloudOf, seed int)) {
+	t.Helper()
+	for name, c := range clouds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds {
+				inBubble(t, c.options, func(f *writeFixture) {
+					f.serial = c.serial
+					f.settings.Monitor = request.MonitorSettings{Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
+					test(f, c, seed)
+				})
+				if t.Failed() {
+					t.FailNow()
+				}
+			}
+		})
+	}
+}
 
-	return f.AddSecret(openstack.SecretSpec{Name: "certificate"})
+// services draws Services of a cloud.
+func (f *writeFixture) services(c cloudOf) *rapid.Generator[drawing] {
+	return rapid.Custom(c.drawService(f.provider, f.AddSecret(openstack.SecretSpec{Name: "certificate"})))
 }
 
 // served checks that everything the Service wants is served, and nothing else.
@@ -158,27 +175,17 @@ func (f *writeFixture) change(d drawing) error {
 // wants, and the next one has nothing to do.
 func TestAlwaysConverges(t *testing.T) {
 	t.Parallel()
-	for name, c := range clouds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for seed := range drawn {
-				inBubble(t, c.options, func(f *writeFixture) {
-					services := rapid.Custom(c.drawService(f.provider, c.start(f)))
-					for i := range 2 {
-						d := services.Example(2*seed + i)
-						if err := f.change(d); err != nil {
-							f.t.Fatalf("seed %d.%d: %v", seed, i, err)
-						}
-						f.unchanged(fmt.Sprintf("seed %d.%d", seed, i), d.svc)
-						f.served(d)
-					}
-				})
-				if t.Failed() {
-					t.FailNow()
-				}
+	inClouds(t, drawn, func(f *writeFixture, c cloudOf, seed int) {
+		services := f.services(c)
+		for i := range 2 {
+			d := services.Example(2*seed + i)
+			if err := f.change(d); err != nil {
+				f.t.Fatalf("seed %d.%d: %v", seed, i, err)
 			}
-		})
-	}
+			f.unchanged(fmt.Sprintf("seed %d.%d", seed, i), d.svc)
+			f.served(d)
+		}
+	})
 }
 
 // faults are what can happen to a call.
@@ -222,117 +229,87 @@ func (f *writeFixture) watchKept(before, after drawing) {
 // calls: the next runs end at what it wants.
 func TestRecovers(t *testing.T) {
 	t.Parallel()
-	for name, c := range clouds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for seed := range drawn {
-				inBubble(t, c.options, func(f *writeFixture) {
-					r := rapid.Custom(func(r *rapid.T) int { return rapid.IntRange(1, 25).Draw(r, "call") })
-					kind := rapid.SampledFrom(slices.Sorted(maps.Keys(faults))).Example(seed)
-					services := rapid.Custom(c.drawService(f.provider, c.start(f)))
-					before, after := services.Example(2*seed), services.Example(2*seed+1)
-					if err := f.change(before); err != nil {
-						f.t.Fatal(err)
-					}
-					at := r.Example(seed)
-					if !c.serial {
-						f.watchKept(before, after)
-					}
-					f.addNodes(after.nodes...)
-					steps := f.plan(after.svc)
-					f.Interceptor().Inject(simserver.Any, simserver.Nth(at), faults[kind])
-					_, _ = f.apply(steps)
-					f.Interceptor().Clear()
-					for range 2 {
-						_ = f.change(after)
-					}
-					reason := fmt.Sprintf("seed %d, %s at call %d", seed, kind, at)
-					if err := f.change(after); err != nil {
-						f.t.Errorf("%s: %v", reason, err)
-					}
-					f.unchanged(reason, after.svc)
-					f.served(after)
-					if outages := f.Outages(); len(outages) > 0 {
-						f.t.Errorf("%s: ports are not served after %q", reason, outages)
-					}
-				})
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-		})
-	}
+	inClouds(t, drawn, func(f *writeFixture, c cloudOf, seed int) {
+		r := rapid.Custom(func(r *rapid.T) int { return rapid.IntRange(1, 25).Draw(r, "call") })
+		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(faults))).Example(seed)
+		services := f.services(c)
+		before, after := services.Example(2*seed), services.Example(2*seed+1)
+		if err := f.change(before); err != nil {
+			f.t.Fatal(err)
+		}
+		at := r.Example(seed)
+		if !c.serial {
+			f.watchKept(before, after)
+		}
+		f.addNodes(after.nodes...)
+		steps := f.plan(after.svc)
+		f.Interceptor().Inject(simserver.Any, simserver.Nth(at), faults[kind])
+		_, _ = f.apply(steps)
+		f.Interceptor().Clear()
+		for range 2 {
+			_ = f.change(after)
+		}
+		reason := fmt.Sprintf("seed %d, %s at call %d", seed, kind, at)
+		if err := f.change(after); err != nil {
+			f.t.Errorf("%s: %v", reason, err)
+		}
+		f.unchanged(reason, after.svc)
+		f.served(after)
+		if outages := f.Outages(); len(outages) > 0 {
+			f.t.Errorf("%s: ports are not served after %q", reason, outages)
+		}
+	})
 }
 
 // TestRecoversFromCreation (OS-LB-4) interrupts the creation of a load balancer at any of
 // its calls: the next runs complete it, and there is never a second one.
 func TestRecoversFromCreation(t *testing.T) {
 	t.Parallel()
-	for name, c := range clouds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for seed := range drawn / 2 {
-				inBubble(t, c.options, func(f *writeFixture) {
-					kind := rapid.SampledFrom(slices.Sorted(maps.Keys(faults))).Example(seed)
-					d := rapid.Custom(c.drawService(f.provider, c.start(f))).Example(seed)
-					last := 3
-					if c.serial {
-						last = 15
-					}
-					at := rapid.IntRange(1, last).Example(seed)
-					f.addNodes(d.nodes...)
-					steps := f.plan(d.svc)
-					f.Interceptor().Inject(simserver.Any, simserver.Nth(at), faults[kind])
-					_, _ = f.apply(steps)
-					f.Interceptor().Clear()
-					reason := fmt.Sprintf("seed %d, %s at call %d", seed, kind, at)
-					_ = f.change(d)
-					if err := f.change(d); err != nil {
-						f.t.Errorf("%s: %v", reason, err)
-					}
-					f.unchanged(reason, d.svc)
-					f.served(d)
-					if all := f.LoadBalancers(); len(all) != 1 {
-						f.t.Errorf("%s: there are %d load balancers", reason, len(all))
-					}
-				})
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-		})
-	}
+	inClouds(t, drawn/2, func(f *writeFixture, c cloudOf, seed int) {
+		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(faults))).Example(seed)
+		d := f.services(c).Example(seed)
+		last := 3
+		if c.serial {
+			last = 15
+		}
+		at := rapid.IntRange(1, last).Example(seed)
+		f.addNodes(d.nodes...)
+		steps := f.plan(d.svc)
+		f.Interceptor().Inject(simserver.Any, simserver.Nth(at), faults[kind])
+		_, _ = f.apply(steps)
+		f.Interceptor().Clear()
+		reason := fmt.Sprintf("seed %d, %s at call %d", seed, kind, at)
+		_ = f.change(d)
+		if err := f.change(d); err != nil {
+			f.t.Errorf("%s: %v", reason, err)
+		}
+		f.unchanged(reason, d.svc)
+		f.served(d)
+		if all := f.LoadBalancers(); len(all) != 1 {
+			f.t.Errorf("%s: there are %d load balancers", reason, len(all))
+		}
+	})
 }
 
 // TestRecoversFromFailedChanges has changes fail after Octavia has accepted them, which
 // leaves parts in ERROR: the next runs repair them.
 func TestRecoversFromFailedChanges(t *testing.T) {
 	t.Parallel()
-	for name, c := range clouds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for seed := range drawn {
-				inBubble(t, c.options, func(f *writeFixture) {
-					services := rapid.Custom(c.drawService(f.provider, c.start(f)))
-					before, after := services.Example(2*seed), services.Example(2*seed+1)
-					if err := f.change(before); err != nil {
-						f.t.Fatal(err)
-					}
-					f.FailChanges(f.lb, 1+seed%4)
-					_ = f.change(after)
-					f.FailChanges(f.lb, 0)
-					reason := fmt.Sprintf("seed %d", seed)
-					_ = f.change(after)
-					if err := f.change(after); err != nil {
-						f.t.Errorf("%s: %v", reason, err)
-					}
-					f.unchanged(reason, after.svc)
-					f.served(after)
-				})
-				if t.Failed() {
-					t.FailNow()
-				}
-			}
-		})
-	}
+	inClouds(t, drawn, func(f *writeFixture, c cloudOf, seed int) {
+		services := f.services(c)
+		before, after := services.Example(2*seed), services.Example(2*seed+1)
+		if err := f.change(before); err != nil {
+			f.t.Fatal(err)
+		}
+		f.FailChanges(f.lb, 1+seed%4)
+		_ = f.change(after)
+		f.FailChanges(f.lb, 0)
+		reason := fmt.Sprintf("seed %d", seed)
+		_ = f.change(after)
+		if err := f.change(after); err != nil {
+			f.t.Errorf("%s: %v", reason, err)
+		}
+		f.unchanged(reason, after.svc)
+		f.served(after)
+	})
 }
