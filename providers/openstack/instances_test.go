@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -317,32 +316,6 @@ func TestRegion(t *testing.T) {
 	other := kubetest.Node("node-1", kubetest.ProviderID("openstack://RegionTwo/"+id), old)
 	if _, err := c.instances.InstanceExists(bounded(t), other); instance.ReasonOf(err) != instance.ReasonOtherRegion {
 		t.Errorf("another region: %v, reason %q", err, instance.ReasonOf(err))
-	}
-}
-
-// TestNames (OS-NODE-3): a Node without a provider ID is found by its name, and never deleted.
-func TestNames(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, 2, openstack.Options{})
-	f.AddServer(openstack.ServerSpec{Name: "node-2"})
-	text := f.CloudConfig(openstack.UserCCM, "[NodeDeletion]\nby-name = true\n")
-	c := connect(t, text, quick(), f.nodes...)
-	named := func(name string) *v1.Node { return kubetest.Node(name, old, kubetest.Tainted()) }
-	if got, err := c.instances.InstanceMetadata(bounded(t), named("NODE-1")); err != nil || got.ProviderID != f.nodes[0].Spec.ProviderID {
-		t.Errorf("in capitals: %+v, %v", got, err)
-	}
-	if _, err := c.instances.InstanceMetadata(bounded(t), named("node-2")); instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
-		t.Errorf("two servers: %v", err)
-	}
-	if exists, err := c.instances.InstanceExists(bounded(t), f.nodes[1]); !exists || err != nil { // the project is proven
-		t.Errorf("exists %t, %v", exists, err)
-	}
-	gone := named("never-was")
-	if _, err := c.instances.InstanceMetadata(bounded(t), gone); !errors.Is(err, cloudprovider.InstanceNotFound) {
-		t.Errorf("no server: %v", err)
-	}
-	if exists, err := c.instances.InstanceExists(bounded(t), gone); !exists || err != nil {
-		t.Errorf("no server: exists %t, %v", exists, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -287,4 +289,32 @@ func (b *balanced) nothingLeft() {
 	if left := b.Leaks(); len(left) > 0 {
 		b.t.Errorf("left behind: %v", left)
 	}
+}
+
+// production restarts the provider with the times of production.
+func (b *balanced) production() {
+	b.t.Helper()
+	b.cloud = connectTo(b.t, b.kube, noEnvironment(), b.CloudConfig(openstack.UserCCM, ""), tuning{
+		client: client.Options{Dial: b.Server().Dial, LoginGuard: openstacktest.EagerGuard()},
+	})
+	b.lb = b.cloud.loadBalancer
+	b.lb.services.SetRecorder(b.events)
+}
+
+// all calls a function with all Services, by as many workers as the service controller has.
+func (b *balanced) all(services []*v1.Service, do func(*v1.Service)) {
+	work := make(chan *v1.Service)
+	var running sync.WaitGroup
+	for range 10 {
+		running.Go(func() {
+			for svc := range work {
+				do(svc)
+			}
+		})
+	}
+	for _, svc := range services {
+		work <- svc
+	}
+	close(work)
+	running.Wait()
 }

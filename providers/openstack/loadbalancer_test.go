@@ -11,42 +11,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
-// TestLoadBalancerLife (OS-LB-1, OS-LB-7, OS-LB-14, OS-LB-17): a Service gets a load
-// balancer with a floating IP, nothing is written without a change, and nothing is left
-// after its deletion.
-func TestLoadBalancerLife(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	svc := b.create(web())
-	svc = b.ensure(svc)
-	lb := b.balancerOf(svc)
-	if lb.Name != webName || b.lb.GetLoadBalancerName(t.Context(), clusterName, svc) != webName {
-		t.Errorf("name: %s", lb.Name)
-	}
-	address := b.address(svc)
-	if address == lb.VIPAddress || svc.Annotations[string(request.AnnotationLoadBalancerAddress)] != address {
-		t.Errorf("the address is that of the floating IP: %s, annotations %v", address, svc.Annotations)
-	}
-	if mode := svc.Status.LoadBalancer.Ingress[0].IPMode; mode == nil || *mode != v1.LoadBalancerIPModeVIP {
-		t.Errorf("mode: %v", mode)
-	}
-	b.serves(address, 80, b.nodes...)
-	b.serves(address, 443, b.nodes...)
-	if writes := b.written(func() { b.ensure(svc) }); len(writes) > 0 {
-		t.Errorf("nothing has changed: %v", writes)
-	}
-	if events := b.recorded(); len(events) > 0 {
-		t.Errorf("events: %v", events)
-	}
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
-	b.nothingLeft()
-	if b.exists(svc) {
-		t.Error("it is deleted")
-	}
-}
-
 // TestLoadBalancerFamilies (OS-LB-31): the second IP family of a Service is an Event, and a Warning
 // for a Service that requires two.
 func TestLoadBalancerFamilies(t *testing.T) {
