@@ -20,8 +20,9 @@ import (
 // plansDir has the golden cases and their templates. Its README.md describes both.
 var plansDir = filepath.Join("testdata", "plans")
 
-// TestPlans (OS-LB-7, OS-LB-8, OS-LB-9, OS-LB-11, OS-LB-14) compares the plan of each case in testdata/plans with the wanted one: the warnings, the
-// gaps, the steps in their order and the error, if any. With -update it writes the plans.
+// TestPlans (OS-LB-7, OS-LB-8, OS-LB-9, OS-LB-10, OS-LB-11, OS-LB-14, OS-LB-15, OS-LB-18, OS-LB-19, OS-LB-22, OS-LB-24, OS-LB-28,
+// OS-LB-30) compares the plan of each case in testdata/plans with the wanted one: the warnings, the gaps, the steps in their order and
+// the error, if any. With -update it writes the plans.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	files, templates, err := golden.ReadDir(plansDir, "service", "observed")
