@@ -4,8 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -23,27 +21,6 @@ func TestLoadBalancerDeletionRefused(t *testing.T) {
 		t.Errorf("deletion: %v", err)
 	}
 	b.serves(b.address(svc), 80, b.nodes...)
-}
-
-// TestLoadBalancerKeptFloatingIP (OS-LB-14): a floating IP that is to be kept stays.
-func TestLoadBalancerKeptFloatingIP(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	svc := b.ensure(b.create(web(annotate(request.AnnotationKeepFloatingIP, "true"))))
-	address := b.address(svc)
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
-	if b.exists(svc) {
-		t.Error("a floating IP that is kept is no load balancer")
-	}
-	if left := b.Leaks(); len(left) != 1 {
-		t.Errorf("left is %v", left)
-	}
-	again := b.ensure(b.create(apiService(func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address })))
-	if b.address(again) != address {
-		t.Errorf("address: %s, want %s", b.address(again), address)
-	}
 }
 
 // TestLoadBalancerTLS (OS-LB-23): a certificate that does not exist is an error before

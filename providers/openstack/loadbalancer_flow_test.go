@@ -16,7 +16,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -228,29 +227,6 @@ func TestLoadBalancerUpdateAlone(t *testing.T) {
 	b.serves(address, 80, b.nodes[0])
 	if b.address(svc) != address {
 		t.Errorf("address %s, want %s", b.address(svc), address)
-	}
-}
-
-// TestLoadBalancerPortKeepsGroup: a port that may not be changed does not keep a Service from
-// being deleted.
-func TestLoadBalancerPortKeepsGroup(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "[LoadBalancer]\nmanage-security-groups = true\n")
-	svc := b.ensure(b.create(web()))
-	b.Interceptor().Inject("neutron.UpdatePort", simserver.First(1), openstack.Error(500, "", "not now"))
-	if err := b.remove(svc); err == nil {
-		t.Error("any other error stays one")
-	}
-	b.Interceptor().Clear()
-	b.Interceptor().Inject("neutron.UpdatePort", simserver.Always(), openstack.Denied())
-	if err := b.remove(svc); err != nil {
-		t.Errorf("remove: %v", err)
-	}
-	if len(b.LoadBalancers()) > 0 {
-		t.Errorf("load balancers: %v", b.LoadBalancers())
-	}
-	if events := b.recorded(); !wrote(events, string(securitygroup.NotRemoved)) {
-		t.Errorf("events: %v", events)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -110,39 +109,5 @@ func TestLoadBalancerKinds(t *testing.T) {
 			}
 			b.nothingLeft()
 		})
-	}
-}
-
-// TestLoadBalancerSerialMembers (OS-LB-26): members that are written one by one are those
-// that one call for all would have made: of the IP family of the Service, in the subnet, with
-// the port for health checks, and none for a port without node port.
-func TestLoadBalancerSerialMembers(t *testing.T) {
-	t.Parallel()
-	members := func(t *testing.T, serial bool) []openstack.ListenerView {
-		b := balance(t, "")
-		config := fmt.Sprintf("[LoadBalancer]\ncreate-monitor = true\nmember-subnet-id = %s\nprovider-requires-serial-api-calls = %t\n", b.subnet, serial)
-		for i, node := range b.nodes {
-			node.Status.Addresses = append([]v1.NodeAddress{{Type: v1.NodeInternalIP, Address: fmt.Sprintf("fd00::%d", i+1)}}, node.Status.Addresses...)
-		}
-		b.start(config)
-		svc := b.ensure(b.create(web(kubetest.LocalTraffic(32000), func(svc *v1.Service) {
-			svc.Spec.IPFamilies = []v1.IPFamily{v1.IPv4Protocol}
-			svc.Spec.Ports[1].NodePort = 0
-		})))
-		all := b.Listeners(b.balancerOf(svc).ID)
-		for i := range all {
-			for j := range all[i].Members {
-				all[i].Members[j].Name = "" // the only difference
-			}
-		}
-
-		return all
-	}
-	bulk, serial := members(t, false), members(t, true)
-	if diff := cmp.Diff(bulk, serial); diff != "" {
-		t.Errorf("listeners (-at once +one by one):\n%s", diff)
-	}
-	if len(bulk) != 2 || len(bulk[0].Members) != 3 || bulk[0].Members[0].MonitorPort != 32000 || len(bulk[1].Members) != 0 {
-		t.Errorf("listeners: %v", bulk)
 	}
 }

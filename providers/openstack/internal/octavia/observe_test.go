@@ -144,25 +144,6 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A load balancer of one Service with P ports and monitors costs 2 + 2P calls, and one call
-// less for each pool without monitor, however many other parts there are.
-func TestReadCalls(t *testing.T) {
-	t.Parallel()
-	f := newReadFixture(t)
-	f.lb.ID = f.AddServiceLoadBalancer(openstack.ServiceSpec{
-		Name: "web", Subnet: f.lb.VIPSubnetID, Nodes: map[string]string{"a": "10.0.0.201"},
-		Ports: []openstack.ServicePort{{Protocol: "TCP", Port: 80, NodePort: 30080}, {Protocol: "UDP", Port: 80, NodePort: 30081}},
-	})
-	f.Interceptor().Reset()
-	if _, err := f.read(t); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]int{"octavia.ListListeners": 1, "octavia.ListPools": 1, "octavia.ListMembers": 2, "octavia.ShowHealthMonitor": 2}
-	if diff := cmp.Diff(want, f.Interceptor().Calls()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A failed call is an error, whichever it is.
 func TestReadFails(t *testing.T) {
 	t.Parallel()
