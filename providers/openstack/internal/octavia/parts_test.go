@@ -2,6 +2,7 @@ package octavia_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -268,6 +269,26 @@ func TestRefusedValueIsAnError(t *testing.T) {
 		for _, e := range f.Serving() {
 			if diff := cmp.Diff([]string{"192.0.2.0/24"}, e.Sources); diff != "" {
 				t.Errorf("clients of %s/%d: %s", e.Protocol, e.Port, diff)
+			}
+		}
+	})
+}
+
+// OS-LB-10: parts in ERROR, whose last change has failed, are repaired by another one.
+func TestFailedParts(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		f.settings.Monitor = monitored
+		svc := web(kubetest.Port(v1.ProtocolTCP, 80))
+		f.ensure(svc)
+		l, p := f.first()
+		for _, id := range []string{l.ID, p.Members[0], p.MonitorID} { // a change of a member is one of its listener, too
+			f.SetProvisioningStatus(id, "ERROR")
+			f.settle()
+			f.ensure(svc)
+			f.unchanged("it is repaired", svc)
+			if dump := f.Dump(); strings.Contains(dump, "ERROR") {
+				t.Errorf("it stays in ERROR:\n%s", dump)
 			}
 		}
 	})
