@@ -16,16 +16,16 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// patient returns quick with another patience.
-func patient(p nodes.Patience) tuning {
+// withAbsence returns quick with other limits.
+func withAbsence(p nodes.AbsenceLimits) tuning {
 	times := quick
-	times.patience = p
+	times.absence = p
 
 	return times
 }
 
-// lengthy is a patience that no test outlasts.
-var lengthy = nodes.Patience{Visible: time.Hour, Alone: time.Hour}
+// lengthy are limits that no test outlasts.
+var lengthy = nodes.AbsenceLimits{Visible: time.Hour, Alone: time.Hour}
 
 // pair is a vCenter whose cluster has two hosts with a VM each.
 func pair(name string) sim.VCenterSpec {
@@ -107,7 +107,7 @@ func TestVMThatReturnsIsNotGone(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newFixtureWith(t, patient(lengthy), "", pair("vc"), sim.VCenterSpec{Name: "other", Datacenters: []sim.DatacenterSpec{{Name: "dc"}}})
+			b := newFixtureWith(t, withAbsence(lengthy), "", pair("vc"), sim.VCenterSpec{Name: "other", Datacenters: []sim.DatacenterSpec{{Name: "dc"}}})
 			vm := b.fleet.VM("node-1")
 			node := nodeOf(vm)
 			b.wantExists(node, true)
@@ -193,7 +193,7 @@ func TestNoVMOfAnyNodeIsNoProof(t *testing.T) {
 // is that of another VM, whose host name and addresses are not the Node's.
 func TestOtherVMWithTheReferenceOfANode(t *testing.T) {
 	t.Parallel()
-	b := newFixtureWith(t, patient(lengthy), "", pair("vc"))
+	b := newFixtureWith(t, withAbsence(lengthy), "", pair("vc"))
 	vm := b.fleet.VM("node-1")
 	node := nodeOf(vm)
 	b.describe(node)
@@ -218,7 +218,7 @@ func TestOtherVMWithTheReferenceOfANode(t *testing.T) {
 // five seconds for each Node that is not ready.
 func TestMissingVMIsSearchedOnceAtFirst(t *testing.T) {
 	t.Parallel()
-	b := newFixtureWith(t, patient(lengthy), "", pair("vc"))
+	b := newFixtureWith(t, withAbsence(lengthy), "", pair("vc"))
 	vm := b.fleet.VM("node-1")
 	node := nodeOf(vm)
 	b.wantExists(node, true)
@@ -252,7 +252,7 @@ func TestLastNodeOfAVCenterIsDeletedAfterADay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			times := patient(nodes.Patience{Visible: quick.patience.Visible, Alone: quick.patience.Alone, Unproven: tc.unproven})
+			times := withAbsence(nodes.AbsenceLimits{Visible: quick.absence.Visible, Alone: quick.absence.Alone, Unproven: tc.unproven})
 			b := newFixtureWith(t, times, "", pair("a"), sim.VCenterSpec{Name: "b", Datacenters: []sim.DatacenterSpec{{Name: "dc", VMs: []sim.VMSpec{{Name: "last"}}}}})
 			nodes := []*v1.Node{nodeOf(b.fleet.VM("node-1")), nodeOf(b.fleet.VM("last"))}
 			b.awaitInventories()

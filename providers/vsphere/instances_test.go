@@ -38,7 +38,7 @@ var quick = tuning{
 		MaxWait: time.Second, Margin: time.Minute, CallTimeout: time.Minute,
 		MinBackoff: 50 * time.Millisecond, MaxBackoff: 500 * time.Millisecond,
 	},
-	patience: nodes.Patience{Visible: 200 * time.Millisecond, Alone: 400 * time.Millisecond},
+	absence: nodes.AbsenceLimits{Visible: 200 * time.Millisecond, Alone: 400 * time.Millisecond},
 }
 
 // hasty returns quick with timeouts by which an outage fits into seconds, for simulated time.

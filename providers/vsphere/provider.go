@@ -129,7 +129,7 @@ type tuning struct {
 	instances instance.Options
 	session   session.Options
 	inventory inventory.Config
-	patience  nodes.Patience
+	absence   nodes.AbsenceLimits
 }
 
 func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuning) *cloud {
@@ -147,7 +147,7 @@ func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuni
 
 // newSource returns what finds the VMs of Nodes.
 func newSource(cfg *Config, labels map[string]string, t tuning) *nodes.Source {
-	return nodes.New(nodes.Config{Zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", Labels: labels, Patience: t.patience})
+	return nodes.New(nodes.Config{Zones: cfg.Labels.Zone != "" || cfg.Labels.Region != "", Labels: labels, Absence: t.absence})
 }
 
 // Initialize starts sessions and change feeds in the background and returns.

@@ -12,9 +12,9 @@ import (
 
 func vsphereProvider() Provider {
 	return Provider{
-		Name:   "vsphere",
-		Demo:   func() (Cloud, error) { return startVSphere(vsphereDemo(), 0) },
-		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), latency) },
+		Name:  "vsphere",
+		Demo:  func() (Cloud, error) { return startVSphere(vsphereDemo(), 0) },
+		Fleet: func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), latency) },
 		// 10 of Initialize and Steady are for the details of 1000 VMs, 25 of Initialize for Nodes
 		// that do not wait until an inventory of more VMs has been read.
 		Budget: Budget{Initialize: 35, Steady: 10, Lifecycle: 1},

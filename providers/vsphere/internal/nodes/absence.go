@@ -12,22 +12,22 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 )
 
-// Patience is how long a VM must have been missing for its Node to be gone. A VM
+// AbsenceLimits are how long a VM must have been missing for its Node to be gone. A VM
 // that was removed from the inventory can be registered again, with its host or
 // alone, and a vCenter that was restored from a backup discovers VMs again: all of
 // them return under other references.
 // https://docs.vmware.com/en/VMware-vSphere/8.0/vsphere-automation-sdk-programming-guide/GUID-EC8700A0-1980-43F6-A624-6E2EDB8A12AB.html
 // https://docs.vmware.com/en/VMware-vSphere/8.0/vsphere-vcenter-installation/GUID-AFF34FA6-B7CF-4AE0-9C12-C674F160682C.html
 // Zero durations mean the defaults.
-type Patience struct {
+type AbsenceLimits struct {
 	// Visible counts while the vCenter has the VM of another Node, Alone while it
 	// has none, and Unproven if it had one before the connection alone.
 	Visible, Alone, Unproven time.Duration
 }
 
-func (p Patience) withDefaults() Patience {
-	return Patience{
-		Visible: cmp.Or(p.Visible, time.Minute), Alone: cmp.Or(p.Alone, 5*time.Minute), Unproven: cmp.Or(p.Unproven, 24*time.Hour),
+func (l AbsenceLimits) withDefaults() AbsenceLimits {
+	return AbsenceLimits{
+		Visible: cmp.Or(l.Visible, time.Minute), Alone: cmp.Or(l.Alone, 5*time.Minute), Unproven: cmp.Or(l.Unproven, 24*time.Hour),
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *Source) kept(vcenters []*VCenter, ref instance.Ref, queries []inventory
 		if a.Hosted || s.hosts(vc.id()) {
 			a.Hosted, a.Proven = true, proven(vcenters, vc.id())
 		}
-		if reason := s.cfg.Patience.reason(vc, a, missed); reason != nil {
+		if reason := s.cfg.Absence.reason(vc, a, missed); reason != nil {
 			return reason
 		}
 	}
@@ -141,13 +141,13 @@ func unknownVCenter(uuid string) error {
 //
 // What was before the connection is known to this process, or from the label of some
 // Node. 24 hours are time to notice that a vCenter was restored from an old backup.
-func (p Patience) reason(vc *VCenter, a inventory.Absence, missed time.Time) error {
+func (l AbsenceLimits) reason(vc *VCenter, a inventory.Absence, missed time.Time) error {
 	if a.Complete.IsZero() {
 		return errIncomplete
 	}
 	replaced := !vc.Inventory.Replaced().IsZero()
-	if a.Hosted && !a.Proven && (replaced || time.Since(missed) < p.Unproven) {
-		until := fmt.Sprintf("one is found, for %s at most", p.Unproven)
+	if a.Hosted && !a.Proven && (replaced || time.Since(missed) < l.Unproven) {
+		until := fmt.Sprintf("one is found, for %s at most", l.Unproven)
 		if replaced {
 			until = "one is found"
 		}
@@ -163,9 +163,9 @@ func (p Patience) reason(vc *VCenter, a inventory.Absence, missed time.Time) err
 	if a.Complete.After(since) {
 		since = a.Complete
 	}
-	need := p.Visible
+	need := l.Visible
 	if !a.Visible {
-		need = p.Alone
+		need = l.Alone
 	}
 	if time.Since(since) < need {
 		return fmt.Errorf("the VM has been missing in vCenter %s for less than %s, it may be registered again", vc.Name, need)

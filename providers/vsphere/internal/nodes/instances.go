@@ -45,8 +45,8 @@ type Config struct {
 	// Zones reports whether Nodes get a zone or a region at all.
 	Zones bool
 	// Labels are added to Nodes when they are initialized.
-	Labels   map[string]string
-	Patience Patience
+	Labels  map[string]string
+	Absence AbsenceLimits
 }
 
 // start is what the provider works with once it is initialized.
@@ -57,7 +57,7 @@ type start struct {
 
 // New returns a Source that knows nothing before [Source.Start].
 func New(cfg Config) *Source {
-	cfg.Patience = cfg.Patience.withDefaults()
+	cfg.Absence = cfg.Absence.withDefaults()
 
 	return &Source{cfg: cfg, assigned: newAssignments(), warnings: newWarnings(), labeler: newLabeler()}
 }
