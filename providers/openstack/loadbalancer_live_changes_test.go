@@ -124,6 +124,7 @@ func liveAnnotations() map[annotation.Name]values {
 		request.AnnotationAvailabilityZone:   zones,
 		request.AnnotationLoadBalancerID:     {}, // TestCrash moves a Service
 		request.AnnotationLoadBalancers:      {}, // only the controller sets it
+		request.AnnotationTakeOver:           {first: "true", second: "false"},
 		request.AnnotationLoadBalancerAddress: {
 			first: "192.0.2.9", second: "no address", all: liveChange{stays: staysWritten},
 		},
