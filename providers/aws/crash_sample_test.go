@@ -22,7 +22,7 @@ const seedVariable = "CRASH_SEED"
 const (
 	sampleSize      = 2
 	samplePairs     = 1
-	sampleScenarios = 4
+	sampleScenarios = 12
 )
 
 // sampleSeed returns the seed of all samples of the process.

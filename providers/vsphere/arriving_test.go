@@ -15,15 +15,15 @@ import (
 )
 
 // arriving is a provider with the times of production that starts in a vCenter whose
-// inventory has 100 pages, of 0.2 s each.
+// inventory has 30 pages, of 0.7 s each.
 func arriving(t *testing.T, vms ...sim.VMSpec) (fixture, *sim.VCenter) {
 	t.Helper()
 	const objects = 10
-	spec := one(append(sim.Fleet("foreign", 100*objects), vms...)...)
+	spec := one(append(sim.Fleet("foreign", 30*objects), vms...)...)
 	spec.InMemory, spec.Latency = true, 30*time.Millisecond
 	vc := startVCenter(t, spec)
 	vc.SetUpdatePage(objects)
-	vc.SetCalculationTime(200 * time.Millisecond)
+	vc.SetCalculationTime(700 * time.Millisecond)
 
 	return fixture{t: t, cloud: connectTo(t, configOf(vc), kubetest.NewClientset(), tuning{session: session.Options{Dial: vc.Dial}})}, vc
 }
