@@ -35,7 +35,7 @@ const sampledKinds, sampledPoints, crashPairs = 6, 1, 6
 const lastChange = 15 * time.Second
 
 // TestCrash injects every fault at every call of every operation on load balancers
-// (OS-LB-4, OS-LB-9, OS-LB-15, OS-LB-16, OS-LB-17), and a choice of them that has each call and
+// (FW-LB-4, OS-LB-4, OS-LB-9, OS-LB-15, OS-LB-16, OS-LB-17), and a choice of them that has each call and
 // each fault for every change of TestLoadBalancerLive. A process that starts then has to reach the same
 // end as without faults, or has to find all that there is to delete. After each call, what
 // was served and is still wanted is served. With the race detector a sample of the cases

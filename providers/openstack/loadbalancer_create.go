@@ -63,6 +63,7 @@ func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
 	if err != nil {
 		return found, r.publish(ctx, env.Created.ID, err)
 	}
+	made.others = found.others
 
 	return made, nil
 }

@@ -221,9 +221,12 @@ func (l *loadBalancer) take(ctx context.Context, in input, info *client.LoadBala
 
 // factsOf returns what the verdicts about a load balancer depend on.
 func (in input) factsOf(info *client.LoadBalancerInfo, project string, annotated bool) certainty.LoadBalancer {
-	return certainty.LoadBalancer{
-		Name: info.Name, Project: info.ProjectID, Tags: info.Tags, Pinned: project, Annotated: annotated, TakesOver: in.existing.TakeOver,
+	facts := certainty.LoadBalancer{Name: info.Name, Project: info.ProjectID, Tags: info.Tags, Pinned: project, Annotated: annotated}
+	if info.ID == in.existing.LoadBalancerID {
+		facts.Former = in.existing.Former
 	}
+
+	return facts
 }
 
 // findLost looks for a load balancer that is not the one of the annotation, which Octavia
@@ -402,7 +405,7 @@ func (in input) notOwned(info *client.LoadBalancerInfo, err error) error {
 	text := fmt.Sprintf(begin+"To take it over, set the annotation %s to its ID; to get a new one, change the name of the cluster or of the Service",
 		info.ID, info.Name, in.names.Cluster, request.AnnotationLoadBalancerID)
 	if uid := request.UIDOf(info.Tags); uid != "" {
-		text = fmt.Sprintf(begin+"If the Service with the UID %s is gone, set the annotations %s to its ID and %s to true to take it over; to get a new one, "+
+		text = fmt.Sprintf(begin+"If the Service with the UID %s is gone, set the annotations %s to its ID and %s to that UID to take it over; to get a new one, "+
 			"change the name of the cluster or of the Service", info.ID, info.Name, in.names.Cluster, uid, request.AnnotationLoadBalancerID, request.AnnotationTakeOver)
 	}
 

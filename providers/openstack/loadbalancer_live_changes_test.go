@@ -124,7 +124,7 @@ func liveAnnotations() map[annotation.Name]values {
 		request.AnnotationAvailabilityZone:   zones,
 		request.AnnotationLoadBalancerID:     {}, // TestCrash moves a Service
 		request.AnnotationLoadBalancers:      {}, // only the controller sets it
-		request.AnnotationTakeOver:           {first: "true", second: "false"},
+		request.AnnotationTakeOver:           {first: "11111111-1111-4111-8111-111111111111", second: "22222222-2222-4222-8222-222222222222"},
 		request.AnnotationLoadBalancerAddress: {
 			first: "192.0.2.9", second: "no address", all: liveChange{stays: staysWritten},
 		},

@@ -127,8 +127,8 @@ type observed struct {
 	group    *securitygroup.Observed
 	// vipSubnet is the subnet of a new load balancer, if it is that of the Nodes.
 	vipSubnet string
-	// servers are the IDs of those of the Nodes by name, and prefixes the CIDRs of the subnets that
-	// the security group may need.
+	// servers are the IDs of the servers of Nodes, by the names of the Nodes, and prefixes the CIDRs of
+	// the subnets that the security group may need.
 	servers  map[string]string
 	prefixes map[string]netip.Prefix
 	// refused are the members that Octavia has refused lately, and staying the addresses of those

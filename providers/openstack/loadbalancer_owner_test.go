@@ -216,7 +216,7 @@ func TestLoadBalancerTakeOver(t *testing.T) {
 		t.Errorf("writes %v", n)
 	}
 
-	b.change(restored, func(svc *v1.Service) { svc.Annotations[string(request.AnnotationTakeOver)] = "true" })
+	b.change(restored, func(svc *v1.Service) { svc.Annotations[string(request.AnnotationTakeOver)] = webUID })
 	want := map[string]int{"octavia.UpdateLoadBalancer": 1}
 	if diff := cmp.Diff(want, b.written(func() { restored = b.ensure(restored) })); diff != "" {
 		t.Errorf("writes -want +got:\n%s", diff)

@@ -91,7 +91,7 @@ type planPool struct {
 }
 
 // errUnread is why the subnets of Nodes are not known.
-var errUnread = errors.New("neutron did not answer")
+var errUnread = errors.New("neutron returned no response")
 
 // complete sets what all objects have, and the names of those of the Service.
 func (f *planFixture) complete(svc *v1.Service) {

@@ -250,7 +250,7 @@ func (c *cluster) withOldRoles(t *testing.T) {
 	}
 }
 
-// All controllers work with the permissions of the chart and no more, with one account
+// FW-START-8: all controllers work with the permissions of the chart and no more, with one account
 // and with an account for each, and none of the permissions is more than they need.
 func TestChartPermissions(t *testing.T) {
 	t.Parallel()

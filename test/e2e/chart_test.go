@@ -13,9 +13,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/helm"
 )
 
-// operator is the module with the CustomResourceDefinitions of the monitors.
-const operator = "github.com/prometheus-operator/prometheus-operator"
-
 // Without the network of the host, the Pods meet the strictest standard of Pod Security,
 // whatever the provider; with it they are privileged.
 func TestChartPodSecurity(t *testing.T) {

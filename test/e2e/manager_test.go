@@ -114,9 +114,6 @@ func (c *cluster) certificateArgs() []string {
 	return []string{"--tls-cert-file=" + path + ".crt", "--tls-private-key-file=" + path + ".key", "--webhook-secure-port=0"}
 }
 
-// defaultCertificates undo certificateArgs.
-var defaultCertificates = []string{"--tls-cert-file=", "--tls-private-key-file=", "--webhook-secure-port=10260"}
-
 // run launches the binary and waits until it serves.
 func (c *cluster) run(t *testing.T, cloudConfig string, args ...string) *manager {
 	t.Helper()

@@ -17,7 +17,8 @@ type Step[E any] struct {
 	Removes bool
 	// Additive is what a step that removes does instead of Do where nothing may be
 	// removed. Without it such a step is left out.
-	Additive func(ctx context.Context, env E) error
+	Additive     func(ctx context.Context, env E) error
+	additiveText string
 	// Isolated reports whether the step is independent of other steps: its failure
 	// does not end the run, and it runs after another isolated step has failed,
 	// even if it removes. An isolated step that removes must restore what it has
@@ -45,7 +46,7 @@ func (s Step[E]) Removal() Step[E] {
 // OrRemove returns the step as one that removes, if need be: it runs do, and what it
 // did so far where nothing may be removed.
 func (s Step[E]) OrRemove(do func(ctx context.Context, env E) error) Step[E] {
-	s.Additive, s.Do = s.Do, do
+	s.Additive, s.additiveText, s.Do = s.Do, s.Text, do
 
 	return s.Removal()
 }
@@ -57,7 +58,7 @@ func (s Step[E]) addition() (Step[E], bool) {
 		return s, false
 	}
 	if s.Removes {
-		s.Do, s.Additive, s.Removes = s.Additive, nil, false
+		s.Do, s.Text, s.Additive, s.Removes = s.Additive, s.additiveText, nil, false
 	}
 
 	return s, true

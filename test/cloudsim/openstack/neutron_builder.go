@@ -252,11 +252,11 @@ func (c *Cloud) AddRouter(spec RouterSpec) string {
 			}
 		}
 		for _, subnetID := range spec.Subnets {
-			_, refused := c.addInterface(r, t, wantedIP{subnetID, r.neutron.subnets.get(subnetID).gateway})
+			refused := c.addInterface(r, t, wantedIP{subnetID, r.neutron.subnets.get(subnetID).gateway})
 			if refused == nil {
 				continue
 			}
-			if _, err := c.addInterface(r, t, wantedIP{subnetID: subnetID}); err != nil { // the gateway is taken
+			if err := c.addInterface(r, t, wantedIP{subnetID: subnetID}); err != nil { // the gateway is taken
 				panic("openstack: interface of a router: " + errors.Join(refused, err).Error())
 			}
 		}

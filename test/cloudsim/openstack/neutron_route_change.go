@@ -39,7 +39,7 @@ func (c *Cloud) AddRouterInterface(id, subnetID string) {
 			if t == nil || n == nil {
 				continue
 			}
-			if _, err := c.addInterface(r, t, wantedIP{n.id, n.gateway}); err != nil {
+			if err := c.addInterface(r, t, wantedIP{n.id, n.gateway}); err != nil {
 				panic("openstack: interface of a router: " + err.Error())
 			}
 			r.neutron.keepAgain(id)

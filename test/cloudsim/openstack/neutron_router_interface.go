@@ -24,7 +24,7 @@ func (t *router) interfaceDocument(p *port) object {
 	}
 }
 
-func (c *Cloud) addInterface(r *region, t *router, wanted wantedIP) (*port, error) {
+func (c *Cloud) addInterface(r *region, t *router, wanted wantedIP) error {
 	n := r.neutron.subnets.get(wanted.subnetID)
 	p := &port{
 		standard: c.newStandard("port", "", t.projectID), networkID: n.networkID, mac: c.newMAC(), status: "DOWN",
@@ -33,14 +33,14 @@ func (c *Cloud) addInterface(r *region, t *router, wanted wantedIP) (*port, erro
 	p.service = true
 	ips, err := r.neutron.allocate(p, []wantedIP{wanted})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.fixedIPs = ips
 	r.neutron.ports.put(p.id, p)
 	r.neutron.setDevice(p, t.id, p.owner)
 	t.interfaces = append(slices.Clone(t.interfaces), p.id)
 
-	return p, nil
+	return nil
 }
 
 func removeRouterInterface(k *call) (response, error) {

@@ -96,8 +96,7 @@ type port struct {
 	vnicType, host  string
 	profile         object // binding:profile
 	dhcpOptions     []object
-	automatic       bool   // Nova made it, and deletes it with its server
-	lb              string // ID of the load balancer of whose amphora it is
+	automatic       bool // Nova made it, and deletes it with its server
 }
 
 // address returns the first address of the port in a subnet, or the first one of
@@ -116,7 +115,6 @@ type trunk struct {
 	standard
 
 	portID   string
-	down     bool
 	status   string
 	subports []subport
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
-const absent = "5783eb65-9208-4511-96f6-000000000000"
-
 // nova returns a client of Nova as a user, in a microversion unless that is empty.
 func nova(t *testing.T, cloud *openstack.Cloud, user, version string) *gophercloud.ServiceClient {
 	t.Helper()

@@ -3,11 +3,8 @@ package vsphere
 import (
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 	"strings"
 )
-
-var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // makeUUID derives a UUID from names, the same one in every run.
 func makeUUID(parts ...string) string {

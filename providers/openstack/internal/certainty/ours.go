@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
@@ -61,9 +63,10 @@ type LoadBalancer struct {
 	Tags          []string
 	// Pinned is the project that all logins lead to, empty before the first one.
 	Pinned string
-	// Annotated means that an annotation of the Service has the ID of the load balancer, TakesOver
-	// that another one says that the former Service is gone.
-	Annotated, TakesOver bool
+	// Annotated means that an annotation of the Service has the ID of the load balancer. Former is the
+	// UID of the Service that it takes the load balancer over from, empty for none.
+	Annotated bool
+	Former    types.UID
 }
 
 // isOf reports whether a tag of the load balancer names this Service.
@@ -74,9 +77,9 @@ func (l LoadBalancer) isOf(names request.Names) bool {
 // isOfOther reports whether a tag names another Service as the one that the load balancer
 // was made for, which this one does not take over.
 func (l LoadBalancer) isOfOther(names request.Names) bool {
-	takesOver := l.Annotated && l.TakesOver
+	uid := request.UIDOf(l.Tags)
 
-	return !takesOver && !l.isOf(names) && request.UIDOf(l.Tags) != ""
+	return !l.isOf(names) && uid != "" && (uid != l.Former || !l.Annotated)
 }
 
 // isNamed reports whether the load balancer has a name of the Service.
@@ -118,7 +121,7 @@ func (l LoadBalancer) Ownership(names request.Names) (Ownership, error) {
 		return Unproven, nil
 	case !l.Annotated:
 		return Foreign, ErrForeignName
-	case renamed && !l.isOfOther(names):
+	case renamed && request.UIDOf(l.Tags) == "":
 		return Owner, nil
 	}
 

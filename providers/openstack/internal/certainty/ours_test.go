@@ -37,6 +37,14 @@ func balancer(annotated bool, name string, tags ...string) certainty.LoadBalance
 
 // TestOwnership (OS-LB-2) has a case for each cell of the row about load balancers that are
 // ours.
+// takenOver is a load balancer that the Service takes over from the one of foreignTag.
+func takenOver(annotated bool, name, tag string) certainty.LoadBalancer {
+	lb := balancer(annotated, name, name, tag)
+	lb.Former = request.UIDOf([]string{foreignTag})
+
+	return lb
+}
+
 func TestOwnership(t *testing.T) {
 	t.Parallel()
 
@@ -75,6 +83,10 @@ func TestOwnership(t *testing.T) {
 		"JoinedListed":    {"a tag has only names of clusters", balancer(false, lbOther, lbOther, lbName), certainty.Foreign, certainty.ErrForeignName},
 		"Users":           {"made by a user", balancer(true, "mine"), certainty.Sharer, nil},
 		"UsersListed":     {"made by a user", balancer(false, "mine"), certainty.Foreign, certainty.ErrForeignName},
+		"TakenOver":       {"the former Service is gone", takenOver(true, lbName, foreignTag), certainty.Owner, nil},
+		"TakenOverListed": {"its ID is not that of the annotation", takenOver(false, lbName, foreignTag), certainty.Foreign, certainty.ErrForeignService},
+		"TakenOverSince":  {"another Service has taken it over", takenOver(true, lbName, "multicloud-ccm.io/service-uid=other"), certainty.Foreign, certainty.ErrForeignService},
+		"TakenOverShared": {"it is that of another cluster", takenOver(true, lbFormer, foreignTag), certainty.Sharer, nil},
 		"Nameless":        {"an empty name is none", balancer(false, ""), certainty.Foreign, certainty.ErrForeignName},
 	}
 	for name, tc := range cases {

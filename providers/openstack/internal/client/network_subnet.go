@@ -30,7 +30,7 @@ type Subnet struct {
 // [ErrInvisible] if the service does not show it.
 func (s *NetworkService) GetSubnet(ctx context.Context, id string) (*Subnet, error) {
 	found, err := subnets.get(ctx, s, id)
-	if e, ok := errors.AsType[*Error](err); ok && (errors.Is(err, apierr.ErrNotFound) || e.Status == http.StatusForbidden) {
+	if e, ok := errors.AsType[*Error](err); ok && e.Service == Network && (errors.Is(err, apierr.ErrNotFound) || e.Status == http.StatusForbidden) {
 		return nil, fmt.Errorf("%w: %s", ErrInvisible, err.Error())
 	}
 

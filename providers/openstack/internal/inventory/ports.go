@@ -144,7 +144,9 @@ func subportIDs(ports []*client.Port) []string {
 			continue
 		}
 		for _, sub := range port.Trunk.Subports {
-			ids = append(ids, sub.PortID)
+			if sub.PortID != "" {
+				ids = append(ids, sub.PortID)
+			}
 		}
 	}
 

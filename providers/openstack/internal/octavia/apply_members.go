@@ -77,10 +77,10 @@ func (t *target) replaceMembers(diff memberDiff) change.Step {
 	step := t.updateMembers(diff)
 	all := diff
 	all.keep, all.remove = slices.Concat(diff.keep, diff.remove), nil
-	keeping := step
-	keeping.Do = t.membersDo(t.putMembers(all))
+	replace := t.updateMembers(all).OrRemove(step.Do)
+	replace.Text = step.Text
 
-	return keeping.OrRemove(step.Do)
+	return replace
 }
 
 // putMembers writes all members in one call, but for those that are to be removed. Those that stay

@@ -27,7 +27,7 @@ import (
 // only: every change makes a load balancer pending.
 func Claim(o *Observed, d *Desired, most int) change.Plan {
 	tag, uid := d.Names.LoadBalancer(), request.UIDOf(o.LoadBalancer.Tags)
-	takesOver := d.Owner && uid != "" && uid != d.Names.UID
+	takesOver := d.Owner && uid != "" && !slices.Contains(o.LoadBalancer.Tags, d.Names.UIDTag())
 	if !d.Features.Has(features.Tags) || slices.Contains(o.LoadBalancer.Tags, tag) && !takesOver || !d.Owner && !hasRoom(o, d) {
 		return nil
 	}
@@ -51,6 +51,9 @@ func Claim(o *Observed, d *Desired, most int) change.Plan {
 					o.LoadBalancer.ID, plan.Commas(users), most))
 			}
 
+			if current := request.UIDOf(tags); takesOver && current != uid && current != d.Names.UID {
+				return nil, apierr.Mark(apierr.ErrConflict, fmt.Errorf("load balancer %s is that of the service with the UID %s now", o.LoadBalancer.ID, current))
+			}
 			if takesOver {
 				tags = lists.Without(tags, []string{request.Names{UID: uid}.UIDTag()})
 			}

@@ -139,11 +139,11 @@ const (
 	AnnotationLoadBalancerAddress annotation.Name = annotationPrefix + "load-balancer-address"
 
 	// AnnotationTakeOver lets the Service have the load balancer of load-balancer-id although that was
-	// made for a Service of the same name with another UID, which is gone: a cluster was restored from a
+	// made for a Service of the same name with this UID, which is gone: a cluster was restored from a
 	// backup or made again. That the load balancer is of this Service now is written into its tags.
 	//
-	// Type: true or false
-	// Default: false
+	// Type: UID
+	// Default: none
 	// Applies to: all load balancers
 	AnnotationTakeOver annotation.Name = "multicloud-ccm.io/take-over"
 

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
@@ -24,8 +26,9 @@ type Existing struct {
 	Recorded []string
 	// Kept is the VIP that the Service keeps as its address, see [KeptOf].
 	Kept netip.Addr
-	// TakeOver means that the load balancer of the annotation may be that of a former Service.
-	TakeOver bool
+	// Former is the UID of the Service that the load balancer of the annotation is taken over from,
+	// empty for none.
+	Former types.UID
 	// KeepFloatingIP detaches the floating IP instead of deleting it.
 	KeepFloatingIP bool
 }
@@ -51,12 +54,11 @@ func ForDelete(svc *v1.Service, cluster string) Existing {
 	if id := AnnotationLoadBalancerID.Value(svc); uuid.IsID(id) {
 		existing.LoadBalancerID = id
 	}
-	reader := annotation.NewReader(svc)
-	if keep := reader.TrueFalse(AnnotationKeepFloatingIP); keep != nil {
-		existing.KeepFloatingIP = *keep
+	if former := AnnotationTakeOver.Value(svc); uuid.IsID(former) {
+		existing.Former = types.UID(former)
 	}
-	if takeOver := reader.TrueFalse(AnnotationTakeOver); takeOver != nil {
-		existing.TakeOver = *takeOver
+	if keep := annotation.NewReader(svc).TrueFalse(AnnotationKeepFloatingIP); keep != nil {
+		existing.KeepFloatingIP = *keep
 	}
 
 	return existing

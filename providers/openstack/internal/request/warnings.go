@@ -7,6 +7,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/uuid"
 )
 
 // Reasons of the warnings about load balancers that the existing cloud controller
@@ -56,7 +57,9 @@ func (p *parser) warnIgnored() {
 			p.warn(UnknownAnnotation, "Annotation %s is ignored: there is none of this name", key)
 		}
 	}
-	p.boolean(AnnotationTakeOver, false) // ForDelete has its value, also for a Service with mistakes
+	if former := AnnotationTakeOver.Value(p.svc); former != "" && !uuid.IsID(former) {
+		p.ignore(AnnotationTakeOver, "it is no UID")
+	}
 	if p.settings.InternalOnly && AnnotationInternal.Value(p.svc) == "false" {
 		p.ignore(AnnotationInternal, "internal-lb of the cloud-config makes all load balancers internal")
 	}
