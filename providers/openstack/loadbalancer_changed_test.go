@@ -139,6 +139,30 @@ func TestLoadBalancerIDChangedLost(t *testing.T) {
 	})
 }
 
+// TestLoadBalancerLostBesideAnother (OS-LB-18): while clients may use another load balancer of the Service,
+// the security group lets in what it did, also in the sync that creates a new one.
+func TestLoadBalancerLostBesideAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const managed = "[LoadBalancer]\nmanage-security-groups = true\n"
+		b := balanceIn(t, inMemory(), managed)
+		other, svc := b.ensure(b.create(third())), b.ensure(b.create(web(isInternal())))
+		own := b.balancerOf(svc).ID
+		b.change(svc, func(svc *v1.Service) {
+			svc.Spec.Ports = svc.Spec.Ports[:1]
+			record := request.NewNames(clusterName, svc).Record(netip.Addr{}, own, b.balancerOf(other).ID)
+			annotated(request.AnnotationLoadBalancers, record)(svc)
+		})
+		b.DeleteLoadBalancer(own)
+		time.Sleep(2 * unclearAge)
+		b.start(managed)
+		writes := b.written(func() { _ = b.sync(svc) }) // it waits until the other one is left
+		if writes["octavia.CreateLoadBalancer"] != 1 || writes["neutron.DeleteSecurityGroupRule"] != 0 {
+			t.Errorf("writes %v", writes)
+		}
+	})
+}
+
 // TestLoadBalancerIDChangedUnread (OS-LB-29): as long as not all load balancers of the record and the
 // annotation can be read, the Service is synced again later, and nothing changes.
 func TestLoadBalancerIDChangedUnread(t *testing.T) {
