@@ -26,7 +26,6 @@ const (
 	staysNew      = "it is about load balancers that are made or deleted"
 	staysWritten  = "the controller writes the annotation again"
 	staysElse     = "the provider has none"
-	staysClients  = "no client is in another group"
 	staysNames    = "parts keep their names"
 	staysNoEffect = "load balancers do not depend on it"
 	gapProtocol   = "Octavia permits one listener for each port, whose protocol cannot change"
