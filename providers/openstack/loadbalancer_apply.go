@@ -35,6 +35,7 @@ func (r *run) change(ctx context.Context, found *balancer) error {
 		return r.publish(ctx, id, r.explain(id, err))
 	}
 	d, err := r.build(o)
+	r.warn(d.warnings...)
 	if err != nil {
 		return r.publish(ctx, id, err)
 	}
@@ -63,7 +64,7 @@ func (r *run) plan(o *observed, d *desired) (*changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.warn(slices.Concat(d.warnings, planned.warnings)...)
+	r.warn(planned.warnings...)
 	if r.create && !o.created && !o.parts.Shared {
 		r.state.memberSubnet = r.memberSubnet()
 	}

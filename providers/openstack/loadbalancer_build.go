@@ -26,7 +26,7 @@ var (
 	errTooManyShare = apierr.Mark(apierr.ErrInvalid, errors.New("the load balancer is shared by as many Services as max-shared-lb permits"))
 )
 
-// build returns the desired state of the Service. It is pure, as diff is.
+// build returns the desired state of the Service, with warnings also on an error. It is pure, as diff is.
 func (in input) build(o *observed) (*desired, error) {
 	wanted := *in.request
 	d := &desired{floating: in.floatingIP(o), warnings: in.uninitialized(o)}
@@ -50,10 +50,10 @@ func (in input) build(o *observed) (*desired, error) {
 		})
 	}
 	resolved, warnings, err := wanted.Resolve(o.given())
-	if err != nil {
-		return nil, err
-	}
 	d.warnings = append(d.warnings, warnings...)
+	if err != nil {
+		return d, err
+	}
 	d.balancer = octavia.Build(&wanted, resolved, octavia.Context{
 		Owner: o.isOwner(), Features: o.features, VIPSubnetID: o.vipSubnet,
 		MemberSubnets: o.memberSubnets(), Keep: o.staying, Serial: in.config.ProviderRequiresSerialAPICalls,

@@ -37,6 +37,7 @@ func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
 		return found, o.placeErr // a mistake in the settings: no load balancer without an address is left
 	}
 	d, err := r.build(o)
+	r.warn(d.warnings...)
 	if err != nil {
 		return found, err
 	}
@@ -47,7 +48,6 @@ func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
 	if err := r.record(ctx, recorded...); err != nil {
 		return found, err
 	}
-	r.warn(d.warnings...)
 	empty := d.balancer.Serial || r.state.empty
 	env := r.env()
 	err = r.apply(ctx, env, change.Plan{octavia.Create(d.balancer, empty)})

@@ -59,7 +59,7 @@ func (r *run) syncFromLists(ctx context.Context) (bool, error) {
 	o.owner = ownership == certainty.Owner
 	before := r.warnings
 	done, err := r.syncObserved(ctx, o, associated)
-	if !done {
+	if !done && err == nil {
 		r.warnings = before
 	}
 
@@ -119,6 +119,7 @@ func (r *run) syncObserved(ctx context.Context, o *observed, associated []*clien
 		return false, err
 	}
 	d, err := r.build(o)
+	r.warn(d.warnings...)
 	if err != nil {
 		return false, err
 	}

@@ -75,7 +75,13 @@ func (f *planFixture) plans(out *strings.Builder, in input, warnings []service.W
 
 		return nil
 	}
+	warn := func(warnings []service.Warning) {
+		for _, w := range warnings {
+			fmt.Fprintf(out, "warning %s: %s\n", w.Reason, w.Message)
+		}
+	}
 	d, err := in.build(o)
+	warn(slices.Concat(warnings, d.warnings))
 	if err != nil {
 		return err
 	}
@@ -88,9 +94,7 @@ func (f *planFixture) plans(out *strings.Builder, in input, warnings []service.W
 			return err
 		}
 	}
-	for _, w := range slices.Concat(warnings, d.warnings, planned.warnings) {
-		fmt.Fprintf(out, "warning %s: %s\n", w.Reason, w.Message)
-	}
+	warn(planned.warnings)
 	for _, gap := range d.gaps(planned, nil) {
 		fmt.Fprintf(out, "incomplete: %s\n", gap.Text)
 	}
