@@ -103,8 +103,8 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// A proof takes place where EC2 is slow, with the times of production: what EC2 does not return
-// in time is not known, and is no reason to refuse a cloud-config.
+// AWS-CONFIG-10: a proof takes place where EC2 is slow, with the times of production: what EC2 does
+// not return in time is not known, and is no reason to refuse a cloud-config.
 func TestProveSlow(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -273,7 +273,7 @@ func TestNewPortIsAddedBeforeTheOldIsRemoved(t *testing.T) {
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html
 const listenerQuota = 100
 
-// TestPortsChangeWhenThereIsNoRoom has more listeners than every account can
+// TestPortsChangeWhenThereIsNoRoom (AWS-NLB-10) has more listeners than every account can
 // have, before and after.
 func TestPortsChangeWhenThereIsNoRoom(t *testing.T) {
 	t.Parallel()

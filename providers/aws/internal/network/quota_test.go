@@ -33,8 +33,8 @@ func ports(list ...int32) *v1.Service {
 	return web(options...)
 }
 
-// Whether there is room for new listeners is only known when AWS rejects one. In the next sync
-// those that are not wanted go first, and no other.
+// AWS-NLB-10: whether there is room for new listeners is only known when AWS rejects one. In the
+// next sync those that are not wanted go first, and no other.
 func TestPortsChangeAtTheQuotaOfListeners(t *testing.T) {
 	t.Parallel()
 	create, remove := "CreateListener", "DeleteListener"
