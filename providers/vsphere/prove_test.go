@@ -120,7 +120,7 @@ func TestProveWithoutRetiredVCenters(t *testing.T) {
 	}
 }
 
-// FW-CONFIG-14: vCenters that do not respond are named and left out. A VM that the others do not have may be there. If none
+// VS-CONFIG-13: vCenters that do not respond are named and left out. A VM that the others do not have may be there. If none
 // responds, the proof can be repeated.
 func TestProveWhileVCentersDoNotRespond(t *testing.T) {
 	t.Parallel()

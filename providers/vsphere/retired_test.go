@@ -79,7 +79,7 @@ func (b fixture) retire(name string) fixture {
 	return b.restart()
 }
 
-// TestRetiredVCenter (VS-NODE-15): nothing waits for a retired vCenter, and it need
+// TestRetiredVCenter (VS-NODE-15, VS-NODE-16): nothing waits for a retired vCenter, and it need
 // not respond for a Node to be deleted. Its Nodes are kept, and found while it does.
 func TestRetiredVCenter(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestRetiredVCenter(t *testing.T) {
 	b.wantKept(inB)
 }
 
-// TestRetiredVCenterThatWasRead (VS-NODE-15): what a retired vCenter had counts only while it responds, also in the
+// TestRetiredVCenterThatWasRead (VS-NODE-15, VS-NODE-16): what a retired vCenter had counts only while it responds, also in the
 // process that has read it. A Node whose VM that process found there is kept, also without the label.
 func TestRetiredVCenterThatWasRead(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
-// TestTakes (VS-AUTH-5, FW-CONFIG-16): a user and a password in a proven file replace those in use without
+// TestTakes (VS-AUTH-11, FW-CONFIG-16): a user and a password in a proven file replace those in use without
 // another process. A file with another setting does not.
 func TestTakes(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// TestPasswordReachesFileFirst (VS-AUTH-5, FW-CONFIG-11): a password that is in the file before vCenter has it is
+// TestPasswordReachesFileFirst (VS-AUTH-11, FW-CONFIG-11): a password that is in the file before vCenter has it is
 // tried without a call. Until vCenter accepts it, and after the former file is back, the session is that of the old
 // one, also after vCenter has ended it.
 func TestPasswordReachesFileFirst(t *testing.T) {
