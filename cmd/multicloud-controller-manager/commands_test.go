@@ -26,7 +26,7 @@ func TestPrintProviders(t *testing.T) {
 	wantGolden(t, "providers.golden", &printed, "")
 }
 
-// The commands print problems to stderr and settings, without secrets, to stdout.
+// FW-CONFIG-18: the commands print problems to stderr and settings, without secrets, to stdout.
 // They share the flags of the process, so their tests are not parallel.
 func TestConfigCommands(t *testing.T) {
 	const good = "[Global]\nprovider = plain\n\n[Place]\ncity = Ulm\npassword = s3cr3t\n"

@@ -111,7 +111,7 @@ type writer struct {
 
 func (w *writer) LastWrite() time.Time { return w.last }
 
-// FW-START-5: the lease is released last, and only by its holder.
+// FW-START-5, FW-START-11: the lease is released last, and only by its holder.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -26,7 +26,7 @@ type oneClient struct {
 
 func (c oneClient) Client(string) (kubernetes.Interface, error) { return c.client, c.err }
 
-// FW-CONFIG-14: what the API server refuses is not about the cloud-config.
+// FW-CONFIG-17: what the API server refuses is not about the cloud-config.
 func TestProveWithoutAPIServer(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{

@@ -354,7 +354,7 @@ func (w *watched) fail(failure error) int {
 	return len(w.proofs)
 }
 
-// FW-CONFIG-15: credentials that are refused at first, since they reach the file before the cloud, are
+// FW-CONFIG-20: credentials that are refused at first, since they reach the file before the cloud, are
 // proven again once the running cloud has logged in with them, and only once.
 func TestWatchConfigRotated(t *testing.T) {
 	denied := apierr.Mark(apierr.ErrDenied, errors.New("wrong password"))

@@ -150,7 +150,7 @@ func TestProveWithoutNodes(t *testing.T) {
 	}.Check(t)
 }
 
-// FW-CONFIG-14: a password that was refused is not sent again, and the proof fails. As long as another
+// FW-CONFIG-19: a password that was refused is not sent again, and the proof fails. As long as another
 // password of the account delays logins, a proof can be repeated.
 func TestProveRespectsTheGuard(t *testing.T) {
 	t.Parallel()

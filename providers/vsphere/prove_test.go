@@ -155,7 +155,7 @@ func TestProveWhileVCentersDoNotRespond(t *testing.T) {
 	}
 }
 
-// FW-CONFIG-14: a password that one of several vCenters has refused is not proven again, whichever was the first, and
+// FW-CONFIG-19: a password that one of several vCenters has refused is not proven again, whichever was the first, and
 // although the running cloud is logged in with another one.
 func TestProveRefusedPassword(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ func wantLast(t *testing.T, m *manager, first, last string) {
 	}
 }
 
-// FW-START-5: the successor of a leader that was killed waits for the lease to expire,
+// FW-START-11: the successor of a leader that was killed waits for the lease to expire,
 // and has no session before it is the leader.
 func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
 
-// FW-CONFIG-14: what a lookup of all Nodes proves.
+// FW-CONFIG-14, FW-CONFIG-17: what a lookup of all Nodes proves.
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	ready := func(id string) *v1.Node { return kubetest.Node(id, kubetest.ProviderID("sim://"+id)) }
