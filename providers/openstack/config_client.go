@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
 )
 
 // clientConfig returns what a client of the cloud is made with, apart from credentials
@@ -30,6 +31,18 @@ func (c *Config) clientConfig() client.Config {
 	return client.Config{
 		AuthURL: string(g.AuthURL), Region: g.Region, EndpointType: string(g.EndpointType),
 		TLS: settings, Timeout: time.Duration(c.Metadata.RequestTimeout),
+	}
+}
+
+// nodesConfig returns what the source of Nodes is made with.
+func (c *Config) nodesConfig() nodes.Config {
+	n := c.Networking
+
+	return nodes.Config{
+		Region: c.Global.Region, Regional: c.regional,
+		Addresses: nodes.AddressRules{
+			IPv6Disabled: n.IPv6SupportDisabled, Public: n.PublicNetworkName, Internal: n.InternalNetworkName, Order: c.sortOrder,
+		},
 	}
 }
 

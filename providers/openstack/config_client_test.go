@@ -2,6 +2,7 @@ package openstack
 
 import (
 	"context"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,11 +10,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
 )
 
 // testTimeout bounds every wait of these tests; none of them waits that long.
@@ -205,5 +209,19 @@ func TestCredentialPaths(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, credentialPaths(file, cfg, env)); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+}
+
+// The rules are those of the cloud-config, with the valid items of the order.
+func TestAddressRules(t *testing.T) {
+	t.Parallel()
+	cfg, _ := decode(parse(t, loginText+"[Networking]\nipv6-support-disabled\npublic-network-name = p\npublic-network-name = q\n"+
+		"internal-network-name = i\naddress-sort-order = \"10.1.2.3/8\\nx fd00::/8\"\n"), in(nil))
+	want := nodes.AddressRules{
+		IPv6Disabled: true, Public: []string{"p", "q"}, Internal: []string{"i"},
+		Order: address.Prefixes{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
+	}
+	if diff := cmp.Diff(want, cfg.nodesConfig().Addresses, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/cloudsyaml"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
 )
 
 // textNoConfig is a text of the existing controller manager that users search for.
@@ -155,7 +156,7 @@ func (r *resolver) checkRegion() {
 	case !r.config.regional:
 	case region == "":
 		r.Problems.Warnf(config.Position{}, "environment %s has no effect without %s", variableRegional, globalName("region"))
-	case !validRegion(region):
+	case !nodes.ValidRegion(region):
 		r.errorf("region", "%q cannot be part of a provider ID", region)
 	}
 }

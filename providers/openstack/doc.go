@@ -10,11 +10,11 @@
 //
 // There is one session (package client) and one list of all servers, and one of all
 // ports, of the project (package inventory), which are read only when a Node is looked
-// up. What the responses prove is decided in one place (package certainty):
+// up, by package nodes. What the responses prove is decided in one place (package certainty):
 //
-//	Node → instance.V2 → source.Lookup   → inventory: the list of servers
-//	                   → source.Confirm  → inventory: this server alone → certainty
-//	                   → source.Metadata → addresses: the server and the list of ports
+//	Node → instance.V2 → Source.Lookup   → inventory: the list of servers
+//	                   → Source.Confirm  → inventory: this server alone → certainty
+//	                   → Source.Metadata → addresses: the server and the list of ports
 //	                                       labels: the server, its flavor if need be
 //
 // Nothing is written to OpenStack for Nodes: the role reader in the project is enough.

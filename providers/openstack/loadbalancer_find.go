@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
@@ -273,7 +274,7 @@ func (l *loadBalancer) confirmAbsent(ctx context.Context, in input, response cer
 // recordedRegion returns the region of the Nodes, empty if they have none. A Node in the
 // configured region is enough.
 func (l *loadBalancer) recordedRegion() string {
-	configured, other := regionLabel(l.Region), ""
+	configured, other := nodes.RegionLabel(l.Region), ""
 	for _, node := range l.Nodes().List() {
 		region := node.Labels[v1.LabelTopologyRegion]
 		if len(l.ServerOf(node)) == 0 || region == "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
 )
 
 // prove is the proof of a cloud-config in the environment of this process.
@@ -55,7 +56,7 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
 	defer servers.Close()
 	noIndex := func() *nodeindex.Index { return nil }
-	proof.Nodes, err = instance.Locate(ctx, ProviderName, &fewFirst{source: newSource(cfg, servers, noIndex)}, candidate.Nodes)
+	proof.Nodes, err = instance.Locate(ctx, ProviderName, &fewFirst{Source: nodes.New(cfg.nodesConfig(), servers, noIndex)}, candidate.Nodes)
 
 	return proof, err
 }
@@ -63,20 +64,20 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 // fewFirst is the source of a proof, which has no index of all Nodes: it reads the servers of the first few
 // Nodes alone, among them those that [instance.Locate] looks up before all others.
 type fewFirst struct {
-	*source
+	*nodes.Source
 
 	lookups atomic.Int64
 }
 
 // Lookup implements instance.Source.
 func (s *fewFirst) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
-	return s.find(ctx, ref, s.lookups.Add(1) <= fewNodes)
+	return s.Find(ctx, ref, s.lookups.Add(1) <= nodes.FewNodes)
 }
 
 // Confirm implements instance.Source. That the servers of all other Nodes are missing as well, which keeps
 // a Node, is what a proof is looking for.
 func (s *fewFirst) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	return s.find(ctx, ref, true)
+	return s.Find(ctx, ref, true)
 }
 
 // Takes implements provider.Rotator: the credentials are read again whenever the cloud-config

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
@@ -23,9 +22,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
 )
 
 const (
+	// ProviderName is the name of this provider, and the scheme of its provider IDs.
+	ProviderName = nodes.ProviderName
 	// eventSource is the source of Events.
 	eventSource = "cloud-provider-openstack"
 	// clientName is the account of the node controllers, which may write Events with
@@ -89,6 +91,7 @@ type cloud struct {
 	config      *Config
 	environment environment
 	client      *client.Client
+	source      *nodes.Source
 	instances   *instance.V2
 	// routes is nil without a router, loadBalancer if the cloud-config disables it.
 	routes       *routes
@@ -99,7 +102,6 @@ type cloud struct {
 	// nodes has the Nodes of the cluster by their servers, from when there are
 	// informers.
 	nodes atomic.Pointer[nodeindex.Index]
-	ids   providerIDs
 
 	inventory  *inventory.Inventory
 	background *provider.Background
@@ -159,16 +161,17 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &cloud{config: cfg, environment: env, client: api, readCredentials: read, ids: cfg.providerIDs(), background: provider.NewBackground()}
-	c.routes = newRoutes(routesConfig{RouterID: cfg.Route.RouterID, Servers: c.serverOf}, api.Network())
+	c := &cloud{config: cfg, environment: env, client: api, readCredentials: read, background: provider.NewBackground()}
 	t.inventory.Nodes = c.servers
 	t.inventory.Metrics = metrics.New(ProviderName).Snapshot("servers")
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
 	c.inventory = servers
+	c.source = nodes.New(cfg.nodesConfig(), servers, c.nodes.Load)
+	c.routes = newRoutes(routesConfig{RouterID: cfg.Route.RouterID, Servers: c.source.ServerOf}, api.Network())
 	t.instances.Provider = ProviderName
 	t.instances.Metrics = metrics.New(ProviderName)
 	t.instances.Timeout = cmp.Or(t.instances.Timeout, max(instance.DefaultTimeout, requestsPerLookup*time.Duration(cfg.Metadata.RequestTimeout)))
-	c.instances = instance.New(newSource(cfg, servers, c.nodes.Load), t.instances)
+	c.instances = instance.New(c.source, t.instances)
 	if cfg.LoadBalancer.Enabled {
 		c.serveServices(cfg, servers, t)
 	}
@@ -188,7 +191,7 @@ func (c *cloud) serveServices(cfg *Config, servers *inventory.Inventory, t tunin
 		Project:    c.client.Project,
 		Inventory:  servers,
 		Nodes:      c.nodes.Load,
-		ServerOf:   c.serverOf,
+		ServerOf:   c.source.ServerOf,
 		Step:       metrics.New(ProviderName).Step,
 		Reconcile:  t.client.Metrics.Reconcile,
 		Tuning:     t.balancing,
@@ -225,7 +228,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 // SetInformers implements cloudprovider.InformerUser: that many servers are missing at
 // once counts, and that those of other Nodes are found.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
-	index, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), serverIndex, c.serverOf)
+	index, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), serverIndex, c.source.ServerOf)
 	if err != nil {
 		klog.ErrorS(err, "Nodes cannot be looked up, those of missing servers are kept unless their deletion is recorded")
 
@@ -237,25 +240,15 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 	}
 }
 
-// serverOf returns the ID of a Node's server, as a key of the index.
-func (c *cloud) serverOf(node *v1.Node) []string {
-	id, err := c.ids.parse(node.Spec.ProviderID)
-	if err != nil {
-		return nil // a Node of another cloud, or one that is not initialized
-	}
-
-	return []string{id}
-}
-
 // servers returns the IDs of the servers of all Nodes, and whether all Nodes are known.
 func (c *cloud) servers() ([]string, bool) {
-	nodes := c.nodes.Load()
-	if !nodes.HasSynced() {
+	index := c.nodes.Load()
+	if !index.HasSynced() {
 		return nil, false
 	}
 	var ids []string
-	for _, node := range nodes.List() {
-		ids = append(ids, c.serverOf(node)...)
+	for _, node := range index.List() {
+		ids = append(ids, c.source.ServerOf(node)...)
 	}
 
 	return ids, true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -104,7 +105,7 @@ func TestSlowCloud(t *testing.T) {
 				if took > tc.limit {
 					t.Errorf("%s: it took %s, the limit is %s", tc.reason, took, tc.limit)
 				}
-				if lists := f.Interceptor().Count("nova.ListServersDetail"); lists > 0 && tc.joins <= fewNodes {
+				if lists := f.Interceptor().Count("nova.ListServersDetail"); lists > 0 && tc.joins <= nodes.FewNodes {
 					t.Errorf("%s: %d pages of lists", tc.reason, lists)
 				}
 			})
@@ -166,9 +167,9 @@ func TestDeadNodeOfSlowCloud(t *testing.T) {
 func TestFewAreNotReady(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const nodes = 100
-		f := newFleet(t, nodes, virtualTime(0))
-		down := f.nodes[:fewNodes]
+		const servers = 100
+		f := newFleet(t, servers, virtualTime(0))
+		down := f.nodes[:nodes.FewNodes]
 		for _, node := range down {
 			kubetest.NotReady()(node)
 		}
@@ -187,7 +188,7 @@ func TestFewAreNotReady(t *testing.T) {
 
 			return gone
 		}
-		if _, err := c.instances.InstanceMetadata(t.Context(), f.nodes[nodes-1]); err != nil { // the lists are new
+		if _, err := c.instances.InstanceMetadata(t.Context(), f.nodes[servers-1]); err != nil { // the lists are new
 			t.Fatal(err)
 		}
 		before := f.requests()

@@ -1,4 +1,4 @@
-package openstack
+package nodes
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func TestZoneLabel(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for what, label := range map[string]func(string) string{"zone": zoneLabel, "region": regionLabel} {
+			for what, label := range map[string]func(string) string{"zone": zoneLabel, "region": RegionLabel} {
 				got := label(tc.zone)
 				if got != tc.want {
 					t.Errorf("%s: %s: want %q, got %q", tc.reason, what, tc.want, got)

@@ -1,4 +1,4 @@
-package openstack
+package nodes
 
 import "github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 
@@ -9,9 +9,9 @@ func zoneLabel(availabilityZone string) string {
 	return value
 }
 
-// regionLabel returns the label value of the region of the cloud-config. A region that
+// RegionLabel returns the label value of the region of the cloud-config. A region that
 // is a valid label value is not changed. Empty is no label.
-func regionLabel(region string) string {
+func RegionLabel(region string) string {
 	value, _ := topology.Clean(region)
 
 	return value

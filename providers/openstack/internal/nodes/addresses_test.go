@@ -1,7 +1,6 @@
-package openstack
+package nodes
 
 import (
-	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +10,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 )
+
+func internal(ip string) v1.NodeAddress { return v1.NodeAddress{Type: v1.NodeInternalIP, Address: ip} }
+
+func external(ip string) v1.NodeAddress { return v1.NodeAddress{Type: v1.NodeExternalIP, Address: ip} }
 
 func hostname(text string) v1.NodeAddress {
 	return v1.NodeAddress{Type: v1.NodeHostName, Address: text}
@@ -48,7 +51,7 @@ func TestAddresses(t *testing.T) {
 	dualPorts := []inventory.Port{active("192.168.0.5"), active("10.0.0.5", "fd00::5")}
 	cases := map[string]struct {
 		reason string
-		rules  addressRules
+		rules  AddressRules
 		server inventory.Server
 		ports  []inventory.Port
 		want   []v1.NodeAddress
@@ -106,7 +109,7 @@ func TestAddresses(t *testing.T) {
 		},
 		"floating IP on another network": {
 			reason: "external whatever the network is, its fixed IP is dropped",
-			rules:  addressRules{internal: []string{"b"}},
+			rules:  AddressRules{Internal: []string{"b"}},
 			server: inventory.Server{Addresses: map[string][]inventory.Address{"a": {{IP: "10.0.0.1", Type: "fixed"}, floating}}},
 			want:   []v1.NodeAddress{external("203.0.113.7")},
 		},
@@ -117,52 +120,52 @@ func TestAddresses(t *testing.T) {
 		},
 		"public network": {
 			reason: "the address is external only, and goes to the end",
-			rules:  addressRules{public: []string{"public"}},
+			rules:  AddressRules{Public: []string{"public"}},
 			server: inventory.Server{Addresses: map[string][]inventory.Address{"public": fixed("192.0.2.1"), "private": fixed("10.0.0.1")}},
 			ports:  []inventory.Port{active("192.0.2.1"), active("10.0.0.1")},
 			want:   []v1.NodeAddress{internal("10.0.0.1"), external("192.0.2.1")},
 		},
 		"public network with the access address": {
 			reason: "the address that was external already also goes to the end",
-			rules:  addressRules{public: []string{"public"}},
+			rules:  AddressRules{Public: []string{"public"}},
 			server: inventory.Server{AccessIPv4: "192.0.2.1", Hostname: "node-1", Addresses: map[string][]inventory.Address{"public": fixed("192.0.2.1")}},
 			ports:  []inventory.Port{active("192.0.2.1")},
 			want:   []v1.NodeAddress{hostname("node-1"), external("192.0.2.1")},
 		},
 		"several public networks": {
 			reason: "each line of the file counts",
-			rules:  addressRules{public: []string{"b", "a"}},
+			rules:  AddressRules{Public: []string{"b", "a"}},
 			server: inventory.Server{Addresses: map[string][]inventory.Address{"a": fixed("192.0.2.1"), "b": fixed("198.51.100.1"), "c": fixed("10.0.0.1")}},
 			want:   []v1.NodeAddress{external("192.0.2.1"), external("198.51.100.1"), internal("10.0.0.1")},
 		},
 		"internal network": {
 			reason: "addresses of other networks are removed although a port has them",
-			rules:  addressRules{internal: []string{"private"}},
+			rules:  AddressRules{Internal: []string{"private"}},
 			server: inventory.Server{Addresses: map[string][]inventory.Address{"private": fixed("10.0.0.5"), "storage": fixed("192.168.0.5")}},
 			ports:  []inventory.Port{active("192.168.0.5"), active("10.0.0.5")},
 			want:   []v1.NodeAddress{internal("10.0.0.5")},
 		},
 		"another network with the access address": {
 			reason: "it is removed, whatever its type is",
-			rules:  addressRules{internal: []string{"private"}},
+			rules:  AddressRules{Internal: []string{"private"}},
 			server: inventory.Server{AccessIPv4: "192.168.0.5", Addresses: map[string][]inventory.Address{"storage": fixed("192.168.0.5")}},
 			ports:  []inventory.Port{active("192.168.0.5")},
 		},
 		"port that Nova does not report yet": {
 			reason: "there is no network to remove it for",
-			rules:  addressRules{internal: []string{"private"}},
+			rules:  AddressRules{Internal: []string{"private"}},
 			ports:  []inventory.Port{active("192.168.0.5")},
 			want:   []v1.NodeAddress{internal("192.168.0.5")},
 		},
 		"public and internal network": {
 			reason: "public takes precedence",
-			rules:  addressRules{public: []string{"a"}, internal: []string{"a", "b"}},
+			rules:  AddressRules{Public: []string{"a"}, Internal: []string{"a", "b"}},
 			server: inventory.Server{Addresses: map[string][]inventory.Address{"a": fixed("192.0.2.1"), "b": fixed("10.0.0.1"), "c": fixed("10.9.0.1")}},
 			want:   []v1.NodeAddress{external("192.0.2.1"), internal("10.0.0.1")},
 		},
 		"one address on two networks": {
 			reason: "the networks are gone through by name: the last one decides",
-			rules:  addressRules{internal: []string{"a"}},
+			rules:  AddressRules{Internal: []string{"a"}},
 			server: inventory.Server{Addresses: map[string][]inventory.Address{"a": fixed("10.0.0.1"), "b": fixed("10.0.0.1")}},
 		},
 		"subports": {
@@ -184,21 +187,21 @@ func TestAddresses(t *testing.T) {
 		},
 		"subports on a public network": {
 			reason: "the lists of networks count",
-			rules:  addressRules{public: []string{"vlan"}, internal: []string{"a"}},
+			rules:  AddressRules{Public: []string{"vlan"}, Internal: []string{"a"}},
 			server: inventory.Server{Addresses: map[string][]inventory.Address{"a": fixed("10.0.0.1")}},
 			ports:  []inventory.Port{{Status: "ACTIVE", FixedIPs: []string{"10.0.0.1"}, Subports: []inventory.Subport{{Network: "vlan", FixedIPs: []string{"192.0.2.1"}}, {Network: "other", FixedIPs: []string{"10.9.0.1"}}}}},
 			want:   []v1.NodeAddress{internal("10.0.0.1"), external("192.0.2.1")},
 		},
 		"without IPv6": {
 			reason: "ports, access addresses, Nova and subports",
-			rules:  addressRules{ipv6Disabled: true},
+			rules:  AddressRules{IPv6Disabled: true},
 			server: inventory.Server{AccessIPv4: "198.51.100.1", AccessIPv6: "2001:db8::1", Addresses: map[string][]inventory.Address{"a": {{IP: "fd00::5", Type: "fixed"}, {IP: "2001:db8::7", Type: "floating"}, {IP: "10.0.0.5", Type: "fixed"}}}},
 			ports:  []inventory.Port{{Status: "ACTIVE", FixedIPs: []string{"fd00::5", "10.0.0.5"}, Subports: []inventory.Subport{{Network: "vlan", FixedIPs: []string{"fd00::6", "10.1.0.6"}}}}},
 			want:   []v1.NodeAddress{internal("10.0.0.5"), external("198.51.100.1"), internal("10.1.0.6")},
 		},
 		"without IPv6, hostname": {
 			reason: "a hostname is no address",
-			rules:  addressRules{ipv6Disabled: true},
+			rules:  AddressRules{IPv6Disabled: true},
 			server: inventory.Server{Hostname: "fd00--5"},
 			want:   []v1.NodeAddress{hostname("fd00--5")},
 		},
@@ -215,14 +218,14 @@ func TestAddresses(t *testing.T) {
 		},
 		"no address": {
 			reason: "the text is kept, as the existing controller manager does",
-			rules:  addressRules{order: blocks(t, "10.0.0.0/8")},
+			rules:  AddressRules{Order: blocks(t, "10.0.0.0/8")},
 			server: inventory.Server{AccessIPv4: "node.example.com"},
 			ports:  []inventory.Port{active("10.0.0.1")},
 			want:   []v1.NodeAddress{internal("10.0.0.1"), external("node.example.com")},
 		},
 		"order": {
 			reason: "the first block first, ascending inside, the others behind in their order",
-			rules:  addressRules{order: blocks(t, "192.168.0.0/16, 10.0.0.0/8")},
+			rules:  AddressRules{Order: blocks(t, "192.168.0.0/16, 10.0.0.0/8")},
 			server: inventory.Server{AccessIPv4: "198.51.100.9", AccessIPv6: "2001:db8::1", Hostname: "node-1"},
 			ports:  []inventory.Port{active("172.16.0.1", "10.0.0.10", "10.0.0.9", "192.168.1.1", "fd00::1")},
 			want: []v1.NodeAddress{
@@ -232,20 +235,20 @@ func TestAddresses(t *testing.T) {
 		},
 		"order of types": {
 			reason: "one address with two types keeps their order, types do not count",
-			rules:  addressRules{order: blocks(t, "10.0.0.0/8")},
+			rules:  AddressRules{Order: blocks(t, "10.0.0.0/8")},
 			server: inventory.Server{AccessIPv4: "10.0.0.1"},
 			ports:  []inventory.Port{active("10.0.0.2", "10.0.0.1")},
 			want:   []v1.NodeAddress{internal("10.0.0.1"), external("10.0.0.1"), internal("10.0.0.2")},
 		},
 		"order of overlapping blocks": {
 			reason: "the first block that has the address counts",
-			rules:  addressRules{order: blocks(t, "10.1.0.0/16 10.0.0.0/8")},
+			rules:  AddressRules{Order: blocks(t, "10.1.0.0/16 10.0.0.0/8")},
 			ports:  []inventory.Port{active("10.0.0.1", "10.2.0.1", "10.1.0.1")},
 			want:   []v1.NodeAddress{internal("10.1.0.1"), internal("10.0.0.1"), internal("10.2.0.1")},
 		},
 		"order of IPv6": {
 			reason: "compared as 16 bytes, not as text",
-			rules:  addressRules{order: blocks(t, "fd00::/8")},
+			rules:  AddressRules{Order: blocks(t, "fd00::/8")},
 			ports:  []inventory.Port{active("10.0.0.1", "fd00::10", "fd00::9", "fd00::a")},
 			want:   []v1.NodeAddress{internal("fd00::9"), internal("fd00::a"), internal("fd00::10"), internal("10.0.0.1")},
 		},
@@ -260,7 +263,7 @@ func TestAddresses(t *testing.T) {
 		},
 		"all, with each rule": {
 			reason: "rules do not depend on each other",
-			rules:  addressRules{ipv6Disabled: true, public: []string{"storage"}, internal: []string{"private"}, order: blocks(t, "203.0.113.0/24")},
+			rules:  AddressRules{IPv6Disabled: true, Public: []string{"storage"}, Internal: []string{"private"}, Order: blocks(t, "203.0.113.0/24")},
 			server: dual,
 			ports:  dualPorts,
 			want: []v1.NodeAddress{
@@ -285,20 +288,8 @@ func TestAddressesLeaveInput(t *testing.T) {
 	nova[0] = inventory.Address{IP: "10.0.0.1", Type: "fixed"}
 	server := inventory.Server{Addresses: map[string][]inventory.Address{"a": nova}}
 	ports := []inventory.Port{{Status: "ACTIVE", Subports: []inventory.Subport{{Network: "a", FixedIPs: []string{"10.0.0.2"}}, {Network: "b", FixedIPs: []string{"10.1.0.1"}}}}}
-	addressRules{}.addresses(&server, ports)
+	AddressRules{}.addresses(&server, ports)
 	if diff := cmp.Diff([]inventory.Address{{IP: "10.0.0.1", Type: "fixed"}, {}}, nova[:2]); diff != "" || len(server.Addresses) != 1 {
 		t.Errorf("the input has changed to %+v (-want +got):\n%s", server.Addresses, diff)
-	}
-}
-
-// The rules are those of the cloud-config, with the valid items of the order.
-func TestAddressRules(t *testing.T) {
-	t.Parallel()
-	cfg, _ := decode(parse(t, loginText+"[Networking]\nipv6-support-disabled\npublic-network-name = p\npublic-network-name = q\n"+
-		"internal-network-name = i\naddress-sort-order = \"10.1.2.3/8\\nx fd00::/8\"\n"), in(nil))
-	got := cfg.addressRules()
-	want := addressRules{ipv6Disabled: true, public: []string{"p", "q"}, internal: []string{"i"}, order: blocks(t, "10.0.0.0/8,fd00::/8")}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(addressRules{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
-		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package openstack
+package nodes
 
 import (
 	"errors"
@@ -124,7 +124,7 @@ func FuzzProviderID(f *testing.F) {
 		}
 		for _, regional := range []bool{false, true} {
 			ids.regional = regional
-			if form := ids.format(got); validRegion(region) {
+			if form := ids.format(got); ValidRegion(region) {
 				if again, err := ids.parse(form); again != got || err != nil {
 					t.Fatalf("%q: got %q, %v", form, again, err)
 				}

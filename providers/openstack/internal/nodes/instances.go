@@ -1,4 +1,4 @@
-package openstack
+package nodes
 
 import (
 	"context"
@@ -16,32 +16,37 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 )
 
-// source looks up the servers of Nodes.
-type source struct {
+// Source looks up the servers of Nodes.
+type Source struct {
 	ids       providerIDs
-	rules     addressRules
+	rules     AddressRules
 	region    string
 	inventory *inventory.Inventory
 	// nodes returns the Nodes of the cluster.
 	nodes func() *nodeindex.Index
 }
 
-var _ instance.Source = (*source)(nil)
+var _ instance.Source = (*Source)(nil)
 
-// newSource returns a source with the settings of a cloud-config.
-func newSource(cfg *Config, servers *inventory.Inventory, nodes func() *nodeindex.Index) *source {
-	return &source{
-		ids:       cfg.providerIDs(),
-		rules:     cfg.addressRules(),
-		region:    regionLabel(cfg.Global.Region),
+// Config is what a Source is made of.
+type Config struct {
+	// Region is that of the cloud-config. It may be empty.
+	Region string
+	// Regional puts the region into provider IDs.
+	Regional  bool
+	Addresses AddressRules
+}
+
+// New returns a Source that finds servers in an inventory. Nodes returns the Nodes of the
+// cluster, nil until they are known.
+func New(cfg Config, servers *inventory.Inventory, nodes func() *nodeindex.Index) *Source {
+	return &Source{
+		ids:       providerIDs{region: cfg.Region, regional: cfg.Regional},
+		rules:     cfg.Addresses,
+		region:    RegionLabel(cfg.Region),
 		inventory: servers,
 		nodes:     nodes,
 	}
-}
-
-// providerIDs returns the forms of provider IDs.
-func (c *Config) providerIDs() providerIDs {
-	return providerIDs{region: c.Global.Region, regional: c.regional}
 }
 
 // machine is an instance.Instance: a server of Nova.
@@ -53,7 +58,7 @@ type machine struct {
 // ProviderID implements instance.Instance.
 func (m machine) ProviderID() string { return m.providerID }
 
-func (s *source) machine(server *inventory.Server) machine {
+func (s *Source) machine(server *inventory.Server) machine {
 	return machine{Server: server, providerID: s.ids.format(server.ID)}
 }
 
@@ -62,18 +67,29 @@ func (s *source) machine(server *inventory.Server) machine {
 var errNameless = instance.WithReason(instance.ReasonInstanceNotFound, errors.New(
 	"no server of the project has the name of this Node. Without spec.providerID it is kept: delete it if its server is gone"))
 
-// Accepts implements instance.Source.
-func (s *source) Accepts(providerID string) error { return s.ids.accepts(providerID) }
+// ServerOf returns the ID of a Node's server, as a key of an index: none for a Node of
+// another cloud, or one that is not initialized.
+func (s *Source) ServerOf(node *v1.Node) []string {
+	id, err := s.ids.parse(node.Spec.ProviderID)
+	if err != nil {
+		return nil
+	}
 
-// fewNodes is how many Nodes are looked up by requests of their own: up to so many, a list of all
+	return []string{id}
+}
+
+// Accepts implements instance.Source.
+func (s *Source) Accepts(providerID string) error { return s.ids.accepts(providerID) }
+
+// FewNodes is how many Nodes are looked up by requests of their own: up to so many, a list of all
 // servers and all ports of the project, which others may have thousands of, costs more.
-const fewNodes = 20
+const FewNodes = 20
 
 // few reports whether few Nodes are looked up along with this one: the cluster has few, or this
 // one has to be initialized or is not ready, as few others. All others are updated together. As long as
 // lists are at hand nevertheless, only the server of an initialized Node that is not ready, which
 // may be deleted, is read alone.
-func (s *source) few(name string) bool {
+func (s *Source) few(name string) bool {
 	nodes := s.nodes()
 	if !nodes.HasSynced() {
 		return false
@@ -82,7 +98,7 @@ func (s *source) few(name string) bool {
 	if s.inventory.IsListed() && (node == nil || isReady(node) || !instance.Initialized(node)) {
 		return false
 	}
-	if len(all) <= fewNodes {
+	if len(all) <= FewNodes {
 		return true
 	}
 	if node == nil || !isUrgent(node) {
@@ -93,7 +109,7 @@ func (s *source) few(name string) bool {
 		if isUrgent(node) {
 			urgent++
 		}
-		if urgent > fewNodes {
+		if urgent > FewNodes {
 			return false
 		}
 	}
@@ -111,7 +127,7 @@ func isReady(node *v1.Node) bool {
 }
 
 // wanted returns what identifies the server of a Node without a provider ID.
-func (s *source) wanted(ref instance.Ref) inventory.Wanted {
+func (s *Source) wanted(ref instance.Ref) inventory.Wanted {
 	wanted := inventory.Wanted{Name: ref.NodeName, SystemUUID: ref.SystemUUID}
 	if node := s.nodes().Node(ref.NodeName); node != nil {
 		for _, address := range node.Status.Addresses {
@@ -123,12 +139,12 @@ func (s *source) wanted(ref instance.Ref) inventory.Wanted {
 }
 
 // Lookup implements instance.Source with the inventory, whose lists many Nodes share.
-func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
-	return s.find(ctx, ref, s.few(ref.NodeName))
+func (s *Source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+	return s.Find(ctx, ref, s.few(ref.NodeName))
 }
 
-// find looks up a server, alone or in the lists.
-func (s *source) find(ctx context.Context, ref instance.Ref, alone bool) instance.Result {
+// Find looks up a server, alone or in the lists.
+func (s *Source) Find(ctx context.Context, ref instance.Ref, alone bool) instance.Result {
 	byName, byID := s.inventory.FindByName, s.inventory.Find
 	if alone {
 		byName, byID = s.inventory.ReadByName, s.inventory.Read
@@ -155,7 +171,7 @@ func (s *source) find(ctx context.Context, ref instance.Ref, alone bool) instanc
 
 // Confirm implements instance.Source by a request for this server alone. Package
 // certainty decides what the response proves.
-func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *Source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	if ref.ProviderID == "" {
 		found, err := s.inventory.ReadByName(ctx, s.wanted(ref))
 
@@ -186,7 +202,7 @@ func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 }
 
 // named returns the result of a lookup by name, which is absent if no server has it.
-func (s *source) named(found *inventory.Server, err error, absent instance.Result) instance.Result {
+func (s *Source) named(found *inventory.Server, err error, absent instance.Result) instance.Result {
 	switch {
 	case errors.Is(err, inventory.ErrAbsent):
 		return absent
@@ -208,7 +224,7 @@ var (
 
 // Metadata implements instance.Source. It returns all or an error: labels are written
 // once, and an address that is left out is removed from the Node.
-func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
+func (s *Source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 	m, ok := found.(machine)
 	if !ok {
 		return nil, fmt.Errorf("instance is a %T, not a server", found)
@@ -237,7 +253,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 }
 
 // addresses returns the addresses of a server's Node.
-func (s *source) addresses(ctx context.Context, server *inventory.Server) ([]v1.NodeAddress, error) {
+func (s *Source) addresses(ctx context.Context, server *inventory.Server) ([]v1.NodeAddress, error) {
 	ports, err := s.inventory.Ports(ctx, server)
 	if err != nil {
 		return nil, err

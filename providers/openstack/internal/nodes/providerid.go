@@ -1,4 +1,4 @@
-package openstack
+package nodes
 
 import (
 	"errors"
@@ -73,5 +73,5 @@ func (p providerIDs) accepts(text string) error {
 	return err
 }
 
-// validRegion reports whether a region can be part of a provider ID.
-func validRegion(region string) bool { return !strings.Contains(region, "/") }
+// ValidRegion reports whether a region can be part of a provider ID.
+func ValidRegion(region string) bool { return !strings.Contains(region, "/") }

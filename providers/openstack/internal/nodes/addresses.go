@@ -1,4 +1,4 @@
-package openstack
+package nodes
 
 import (
 	"bytes"
@@ -17,24 +17,15 @@ import (
 // constants.py PORT_STATUS_ACTIVE).
 const portActive = "ACTIVE"
 
-// addressRules define which addresses of a server become addresses of its Node.
-type addressRules struct {
-	// ipv6Disabled leaves out all IPv6 addresses.
-	ipv6Disabled bool
-	// public are the networks whose addresses are external. internal are those whose
+// AddressRules define which addresses of a server become addresses of its Node.
+type AddressRules struct {
+	// IPv6Disabled leaves out all IPv6 addresses.
+	IPv6Disabled bool
+	// Public are the networks whose addresses are external. Internal are those whose
 	// addresses are internal: all others, if it is empty.
-	public, internal []string
-	order            address.Prefixes
-}
-
-// addressRules returns the rules of the cloud-config.
-func (c *Config) addressRules() addressRules {
-	return addressRules{
-		ipv6Disabled: c.Networking.IPv6SupportDisabled,
-		public:       c.Networking.PublicNetworkName,
-		internal:     c.Networking.InternalNetworkName,
-		order:        c.sortOrder,
-	}
+	Public, Internal []string
+	// Order are the blocks whose addresses come first.
+	Order address.Prefixes
 }
 
 // addresses returns the addresses of a Node, each type and address once. The order is
@@ -51,8 +42,8 @@ func (c *Config) addressRules() addressRules {
 //     on another network                         not an address of the Node
 //
 // If there is an order, addresses in the first block of it come first.
-func (r addressRules) addresses(server *inventory.Server, ports []inventory.Port) []v1.NodeAddress {
-	list := &addressList{ipv6Disabled: r.ipv6Disabled}
+func (r AddressRules) addresses(server *inventory.Server, ports []inventory.Port) []v1.NodeAddress {
+	list := &addressList{ipv6Disabled: r.IPv6Disabled}
 	for _, port := range ports {
 		if port.Status != portActive {
 			continue
@@ -76,14 +67,14 @@ func (r addressRules) addresses(server *inventory.Server, ports []inventory.Port
 }
 
 // addNetwork adds or removes an address on a network.
-func (r addressRules) addNetwork(list *addressList, network string, a inventory.Address) {
+func (r AddressRules) addNetwork(list *addressList, network string, a inventory.Address) {
 	switch {
 	case a.IsFloating():
 		list.add(v1.NodeExternalIP, a.IP)
-	case slices.Contains(r.public, network):
+	case slices.Contains(r.Public, network):
 		list.remove(a.IP)
 		list.add(v1.NodeExternalIP, a.IP)
-	case len(r.internal) == 0 || slices.Contains(r.internal, network):
+	case len(r.Internal) == 0 || slices.Contains(r.Internal, network):
 		list.add(v1.NodeInternalIP, a.IP)
 	default:
 		list.remove(a.IP)
@@ -110,14 +101,14 @@ func withSubports(server *inventory.Server, ports []inventory.Port) map[string][
 
 // sort brings the addresses in a block of the order to the front: those in the first
 // block first, in ascending order inside of each block.
-func (r addressRules) sort(items []v1.NodeAddress) {
-	if len(r.order) == 0 {
+func (r AddressRules) sort(items []v1.NodeAddress) {
+	if len(r.Order) == 0 {
 		return
 	}
 	slices.SortStableFunc(items, func(a, b v1.NodeAddress) int {
 		x, y := parseIP(a.Address), parseIP(b.Address)
 		rank := r.rank(x)
-		if by := cmp.Compare(rank, r.rank(y)); by != 0 || rank == len(r.order) {
+		if by := cmp.Compare(rank, r.rank(y)); by != 0 || rank == len(r.Order) {
 			return by
 		}
 		left, right := x.As16(), y.As16()
@@ -127,12 +118,12 @@ func (r addressRules) sort(items []v1.NodeAddress) {
 }
 
 // rank is the index of the first block that has the address, or their number.
-func (r addressRules) rank(ip netip.Addr) int {
+func (r AddressRules) rank(ip netip.Addr) int {
 	if !ip.IsValid() {
-		return len(r.order)
+		return len(r.Order)
 	}
 
-	return r.order.Rank(ip)
+	return r.Order.Rank(ip)
 }
 
 // addressList is the list while it is built.
