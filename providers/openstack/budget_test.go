@@ -10,7 +10,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	cloudprovider "k8s.io/cloud-provider"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -246,7 +248,7 @@ func testBudgetOfRoutes(t *testing.T) {
 	router := f.AddRouter(openstack.RouterSpec{Name: "router", Subnets: []string{subnet}})
 	for i := range 1000 {
 		node := f.add(fmt.Sprintf("node-%d", i+1), openstack.ServerSpec{Zone: "az-1"})
-		node.Spec.PodCIDRs = []string{rangeOf(i + 1)}
+		node.Spec.PodCIDRs = []string{fmt.Sprintf("10.244.%d.0/24", i+1)}
 		kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("10.0.%d.%d", 1+i/250, 2+i%250))(node)
 	}
 	c := f.connect(t, routerSection(router), production())
@@ -266,8 +268,9 @@ func testBudgetOfRoutes(t *testing.T) {
 			t.Fatalf("routes: %v, %v", all, err)
 		}
 	}
-	for i := range routed {
-		if err := routes.CreateRoute(bounded(t), clusterName, "", routeTo(i+1)); err != nil {
+	for _, node := range f.nodes[:routed] {
+		route := &cloudprovider.Route{TargetNode: apitypes.NodeName(node.Name), DestinationCIDR: node.Spec.PodCIDRs[0]}
+		if err := routes.CreateRoute(bounded(t), clusterName, "", route); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
@@ -62,32 +59,19 @@ type routesAdapter struct {
 }
 
 // routedNodes are the Nodes of a cluster, which its providers watch.
-type routedNodes struct {
-	mu     sync.Mutex
-	joined []*v1.Node
-	stores []cache.Store // of the Nodes that providers know
-}
+type routedNodes struct{ openstacktest.RoutedNodes }
 
 var _ suite.Cloud = (*routesAdapter)(nil)
 
 func newRoutesAdapter(t testing.TB, without []string) *routesAdapter {
 	t.Helper()
 	// The suite makes more routes than a router has by default.
-	return newRoutesAdapterIn(openstacktest.Start(t, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: 100}}), without)
-}
-
-// newRoutesAdapterIn makes the router in a cloud.
-func newRoutesAdapterIn(cloud *openstacktest.Cloud, without []string) *routesAdapter {
+	cloud := openstacktest.Start(t, openstack.Options{InMemory: true, Quotas: openstack.Quotas{Routes: 100}})
 	cloud.SetWithoutExtensions(without...)
-	id := cloud.AddNetwork(openstack.NetworkSpec{Name: network})
-	var subnets []string
-	for cidr, gateway := range map[string]string{"10.9.0.0/16": "10.9.0.1", "fd00:9::/64": "fd00:9::ffff"} {
-		subnets = append(subnets, cloud.AddSubnet(openstack.SubnetSpec{Network: id, CIDR: cidr, Gateway: gateway}))
-	}
 
 	return &routesAdapter{
 		nodesAdapter: &nodesAdapter{cloud, newServerNodes()},
-		router:       cloud.AddRouter(openstack.RouterSpec{Name: "router", Subnets: subnets}),
+		router:       cloud.AddRoutedNetwork(network),
 		pairs:        !slices.Contains(without, "allowed-address-pairs"),
 	}
 }
@@ -110,43 +94,10 @@ func routerSection(id string) string { return fmt.Sprintf("[Route]\nrouter-id = 
 // connect starts the provider for the Nodes.
 func (n *routedNodes) connect(t testing.TB, text string, times tuning) *cloud {
 	t.Helper()
-	c, store := connectRoutes(t, text, times)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.stores = append(n.stores, store)
-	n.fill(t, store)
+	c, factory := connectWith(t, kubetest.NewClientset(), noEnvironment(), text, times)
+	n.Watch(t, factory)
 
 	return c
-}
-
-// SetNodes implements the test cloud.
-func (n *routedNodes) SetNodes(t testing.TB, nodes []*v1.Node) {
-	t.Helper()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.joined = nodes
-	for _, store := range n.stores {
-		n.fill(t, store)
-	}
-}
-
-func (n *routedNodes) fill(t testing.TB, store cache.Store) {
-	t.Helper()
-	objects := make([]any, len(n.joined))
-	for i, node := range n.joined {
-		objects[i] = node.DeepCopy()
-	}
-	if err := store.Replace(objects, ""); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// connectRoutes starts the provider, and returns where its Nodes are.
-func connectRoutes(t testing.TB, text string, times tuning) (*cloud, cache.Store) {
-	t.Helper()
-	c, factory := connectWith(t, kubetest.NewClientset(), noEnvironment(), text, times)
-
-	return c, factory.Core().V1().Nodes().Informer().GetStore()
 }
 
 // Create adds a server.
@@ -191,7 +142,7 @@ func (a *routesAdapter) Routes() []suite.Route {
 // has.
 func (a *routesAdapter) SeedDecoys(t testing.TB) (describe func() []string) {
 	t.Helper()
-	port := a.AddPort(openstack.PortSpec{Network: a.networkID(), IPs: []string{"10.9.200.1"}, AddressPairs: []string{"192.168.7.0/24"}})
+	port := a.AddPort(openstack.PortSpec{Network: a.NetworkOf(a.router), IPs: []string{"10.9.200.1"}, AddressPairs: []string{"192.168.7.0/24"}})
 	a.SetRouterRoutes(a.router, append(a.RouterRoutes(a.router),
 		[2]string{"0.0.0.0/0", "10.9.200.1"}, [2]string{"192.168.7.0/24", "10.9.200.1"},
 		[2]string{"10.245.1.0/24", "10.9.200.2"}, [2]string{"fd00:245::/64", "fd00:9::eeee"})...)
@@ -207,12 +158,6 @@ func (a *routesAdapter) SeedDecoys(t testing.TB) (describe func() []string) {
 
 		return append(lines, p.AddressPairs...)
 	}
-}
-
-func (a *routesAdapter) networkID() string {
-	p, _ := a.Port(a.ServerPorts(a.router)[0])
-
-	return p.Network
 }
 
 // Writes implements conformance.MutableCloud.

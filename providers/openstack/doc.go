@@ -18,7 +18,7 @@
 //	                                       labels: the server, its flavor if need be
 //
 // Nothing is written to OpenStack for Nodes: the role reader in the project is enough.
-// Routes change the router, and the address pairs of the servers' ports.
+// Routes (package routes) change the router, and the address pairs of the servers' ports.
 //
 // # How it makes load balancers
 //

@@ -23,6 +23,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/nodes"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/routes"
 )
 
 const (
@@ -94,7 +95,7 @@ type cloud struct {
 	source      *nodes.Source
 	instances   *instance.V2
 	// routes is nil without a router, loadBalancer if the cloud-config disables it.
-	routes       *routes
+	routes       *routes.Routes
 	loadBalancer *loadBalancer
 	// readCredentials reads credentials again whenever they change, nil if they
 	// cannot.
@@ -167,7 +168,7 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	servers := inventory.New(inventory.API{Compute: api.Compute(), Network: api.Network(), Project: api.Project}, t.inventory)
 	c.inventory = servers
 	c.source = nodes.New(cfg.nodesConfig(), servers, c.nodes.Load)
-	c.routes = newRoutes(routesConfig{RouterID: cfg.Route.RouterID, Servers: c.source.ServerOf}, api.Network())
+	c.routes = routes.New(routes.Config{RouterID: cfg.Route.RouterID, Servers: c.source.ServerOf}, api.Network())
 	t.instances.Provider = ProviderName
 	t.instances.Metrics = metrics.New(ProviderName)
 	t.instances.Timeout = cmp.Or(t.instances.Timeout, max(instance.DefaultTimeout, requestsPerLookup*time.Duration(cfg.Metadata.RequestTimeout)))
@@ -218,7 +219,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		}
 		recorder := c.background.Recorder(api, eventSource)
 		c.instances.SetRecorder(recorder)
-		c.routes.setRecorder(recorder)
+		c.routes.SetRecorder(recorder)
 		if c.loadBalancer != nil {
 			c.loadBalancer.services.SetRecorder(recorder)
 		}
@@ -235,7 +236,7 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 		return
 	}
 	c.nodes.Store(index)
-	if err := c.routes.setInformers(factory); err != nil {
+	if err := c.routes.SetInformers(factory); err != nil {
 		klog.ErrorS(err, "Nodes cannot be looked up by their addresses, there are no routes")
 	}
 }
@@ -284,6 +285,17 @@ func (c *cloud) Close(ctx context.Context) error {
 // InstancesV2 implements cloudprovider.Interface. It is always offered: as long as there
 // is no endpoint of Nova, its calls fail with the reason.
 func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) { return c.instances, true }
+
+// Routes implements cloudprovider.Interface. Routes are offered if there is a router-id.
+// Whether Neutron has the extension is found out by the calls: until it is known, they
+// fail.
+func (c *cloud) Routes() (cloudprovider.Routes, bool) {
+	if c.routes == nil {
+		return nil, false
+	}
+
+	return c.routes, true
+}
 
 // Instances is not offered: InstancesV2 replaces it.
 func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }

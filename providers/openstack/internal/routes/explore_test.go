@@ -1,4 +1,4 @@
-package openstack
+package routes
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func replacement(t *testing.T, without []string) explore.Run {
 	t.Helper()
 	r := newRouting(t, 1, openstack.Options{InMemory: true}, without...)
 	r.mustCreate(routeTo(1))
-	r.AddPort(openstack.PortSpec{Network: r.networkID(), IPs: []string{"10.9.0.77"}})
+	r.AddPort(openstack.PortSpec{Network: r.NetworkOf(r.router), IPs: []string{"10.9.0.77"}})
 	r.change(1, func(n *v1.Node) { n.Status.Addresses[1].Address = "10.9.0.77" })
 	r.list()
 
@@ -67,7 +67,7 @@ func replacement(t *testing.T, without []string) explore.Run {
 }
 
 // pass does what the route controller does for the range of the first Node.
-func (r *routing) pass(ctx context.Context, process *routes) error {
+func (r *routing) pass(ctx context.Context, process *Routes) error {
 	listed, err := process.ListRoutes(ctx, "east")
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package openstack
+package routes
 
 import (
 	"context"
@@ -37,8 +37,8 @@ const (
 	extensionsAge, networksAge = time.Hour, 24 * time.Hour
 )
 
-// routesConfig is what routes depend on.
-type routesConfig struct {
+// Config is what Routes depend on.
+type Config struct {
 	// RouterID is the ID of the router.
 	RouterID string
 	// Servers returns the IDs of a Node's server, at most one.
@@ -47,15 +47,15 @@ type routesConfig struct {
 	Clock clock.PassiveClock
 }
 
-// routes are the routes to the Pods of Nodes in a Neutron router. The server of a Node
+// Routes are the routes to the Pods of Nodes in a Neutron router. The server of a Node
 // may use the addresses of its Pods because they are an allowed address pair of its port.
 //
 // The pair is there before the route is made, and gone before the route is. So a route
 // that is listed needs nothing else, and an operation that ended in between is called
 // again.
-type routes struct {
-	config   routesConfig
-	api      routesAPI
+type Routes struct {
+	config   Config
+	api      API
 	features *cache.Value[routeFeatures]
 	networks *cache.Value[[]string]
 	guard    route.Guard
@@ -80,8 +80,8 @@ type routes struct {
 	skipped    sets.Set[client.Route]
 }
 
-// routesAPI are the calls in use for routes.
-type routesAPI interface {
+// API are the calls in use for routes.
+type API interface {
 	routerAPI
 	addressPairAPI
 
@@ -103,30 +103,19 @@ type routeFeatures struct {
 }
 
 var (
-	_ cloudprovider.Routes = (*routes)(nil)
-	_ routesAPI            = (*client.NetworkService)(nil)
+	_ cloudprovider.Routes = (*Routes)(nil)
+	_ API                  = (*client.NetworkService)(nil)
 )
 
-// Routes implements cloudprovider.Interface. Routes are offered if there is a router-id.
-// Whether Neutron has the extension is found out by the calls: until it is known, they
-// fail.
-func (c *cloud) Routes() (cloudprovider.Routes, bool) {
-	if c.routes == nil {
-		return nil, false
-	}
-
-	return c.routes, true
-}
-
-// newRoutes returns the routes of a router, nil if there is none.
-func newRoutes(config routesConfig, api routesAPI) *routes {
+// New returns the routes of a router, nil if there is none.
+func New(config Config, api API) *Routes {
 	if config.RouterID == "" {
 		return nil
 	}
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
 	}
-	r := &routes{
+	r := &Routes{
 		config: config, api: api,
 		listed: map[routeKey][]client.Route{}, incomplete: sets.New[netip.Prefix](), skipped: sets.New[client.Route](),
 	}
@@ -140,7 +129,7 @@ func newRoutes(config routesConfig, api routesAPI) *routes {
 
 // readFeatures reads the extensions of Neutron. That there are no routes is an error, so
 // that it is looked up again.
-func (r *routes) readFeatures(ctx context.Context) (routeFeatures, error) {
+func (r *Routes) readFeatures(ctx context.Context) (routeFeatures, error) {
 	names, err := r.api.Extensions(ctx)
 	if err != nil {
 		return routeFeatures{}, err
@@ -170,7 +159,7 @@ func (r *routes) readFeatures(ctx context.Context) (routeFeatures, error) {
 //
 // It returns an error until the Nodes are known, so that no route is deleted because of
 // missing data.
-func (r *routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
+func (r *Routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
 	nodes := r.nodes.Load()
@@ -191,7 +180,7 @@ func (r *routes) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rou
 
 // CreateRoute creates a route to a Node. Other routes to its range that lead to no Node
 // with this range are removed once the new one is there.
-func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
+func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
 	if err := r.create(ctx, route); err != nil {
 		return fmt.Errorf("create route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
 	}
@@ -199,7 +188,7 @@ func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 	return nil
 }
 
-func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
+func (r *Routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
 	cidr, err := parseCIDR(route.DestinationCIDR)
@@ -238,7 +227,7 @@ func (n newRoute) row() client.Route {
 
 // ensure makes the pair and the route. If the route is refused, the pair is removed
 // again. If it may have been made nevertheless, the pair stays.
-func (r *routes) ensure(ctx context.Context, features routeFeatures, wanted newRoute) error {
+func (r *Routes) ensure(ctx context.Context, features routeFeatures, wanted newRoute) error {
 	added, err := r.addPair(ctx, features, wanted)
 	if err != nil {
 		return err
@@ -258,7 +247,7 @@ func (r *routes) ensure(ctx context.Context, features routeFeatures, wanted newR
 }
 
 // undoPair removes the pair of a route that was refused.
-func (r *routes) undoPair(ctx context.Context, features routeFeatures, refused newRoute) error {
+func (r *Routes) undoPair(ctx context.Context, features routeFeatures, refused newRoute) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	if err := r.removePair(ctx, features, refused.hop, refused.cidr); err != nil {
@@ -269,7 +258,7 @@ func (r *routes) undoPair(ctx context.Context, features routeFeatures, refused n
 }
 
 // removeReplaced removes routes that the new one has replaced, after their pairs.
-func (r *routes) removeReplaced(ctx context.Context, features routeFeatures, by newRoute, replaced []client.Route) error {
+func (r *Routes) removeReplaced(ctx context.Context, features routeFeatures, by newRoute, replaced []client.Route) error {
 	if len(replaced) == 0 {
 		return nil
 	}
@@ -291,7 +280,7 @@ func (r *routes) removeReplaced(ctx context.Context, features routeFeatures, by 
 
 // DeleteRoute deletes a route that was listed, by its next hop. A route that is gone
 // counts as deleted; its pair is removed nevertheless.
-func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
+func (r *Routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
 	if err := r.remove(ctx, route); err != nil {
 		return fmt.Errorf("delete route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
 	}
@@ -299,7 +288,7 @@ func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider
 	return nil
 }
 
-func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
+func (r *Routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
 	cidr, err := parseCIDR(route.DestinationCIDR)
@@ -339,7 +328,7 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 // find returns the routes of the router that a listed route stands for, and their next
 // hops. A route that was not listed is looked for by the addresses of its Node; if there
 // is none, its next hop is the one that it would have.
-func (r *routes) find(ctx context.Context, key routeKey) (rows []client.Route, hops []netip.Addr, err error) {
+func (r *Routes) find(ctx context.Context, key routeKey) (rows []client.Route, hops []netip.Addr, err error) {
 	r.mu.Lock()
 	rows = r.listed[key]
 	r.mu.Unlock()
@@ -365,7 +354,7 @@ func (r *routes) find(ctx context.Context, key routeKey) (rows []client.Route, h
 }
 
 // setIncomplete records whether a route may be there without its pair.
-func (r *routes) setIncomplete(cidr netip.Prefix, incomplete bool) {
+func (r *Routes) setIncomplete(cidr netip.Prefix, incomplete bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if incomplete {

@@ -1,4 +1,4 @@
-package openstack
+package routes
 
 import (
 	"errors"
@@ -51,7 +51,7 @@ type refusal struct {
 }
 
 // handle makes a route unless it was refused lately. A refusal is an Event.
-func (f *refusals) handle(r *routes, wanted newRoute, make func() error) error {
+func (f *refusals) handle(r *Routes, wanted newRoute, make func() error) error {
 	first, err := f.find(r, wanted)
 	if err == nil {
 		if err = make(); err == nil || !isRefused(err) {
@@ -74,7 +74,7 @@ func (f *refusals) handle(r *routes, wanted newRoute, make func() error) error {
 
 // find returns the error of an earlier refusal that still counts, nil if there is none. It
 // reports whether it is the first time that this route gets it.
-func (f *refusals) find(r *routes, wanted newRoute) (first bool, err error) {
+func (f *refusals) find(r *Routes, wanted newRoute) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := refusalKey{wanted.cidr, wanted.hop}
@@ -90,7 +90,7 @@ func (f *refusals) find(r *routes, wanted newRoute) (first bool, err error) {
 	return true, f.full.err
 }
 
-func (f *refusals) keep(r *routes, wanted newRoute, err error) {
+func (f *refusals) keep(r *Routes, wanted newRoute, err error) {
 	r.mu.Lock()
 	count := r.count
 	r.mu.Unlock()
@@ -130,7 +130,7 @@ func (f *refusals) listed(count int) {
 }
 
 // has reports whether a route to a destination was listed, which a new one could replace.
-func (r *routes) has(cidr netip.Prefix) bool {
+func (r *Routes) has(cidr netip.Prefix) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key := range r.listed {
@@ -143,7 +143,7 @@ func (r *routes) has(cidr netip.Prefix) bool {
 }
 
 // event records an Event on a Node.
-func (r *routes) event(node *v1.Node, reason, format string, args ...any) {
+func (r *Routes) event(node *v1.Node, reason, format string, args ...any) {
 	if recorder := r.recorder.Load(); recorder != nil {
 		(*recorder).Eventf(node, v1.EventTypeWarning, reason, format, args...)
 	}

@@ -1,4 +1,4 @@
-package openstack
+package routes
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type addressPairAPI interface {
 const anyPort = "ports"
 
 // readNetworks reads the IDs of the networks that the router is in.
-func (r *routes) readNetworks(ctx context.Context) ([]string, error) {
+func (r *Routes) readNetworks(ctx context.Context) ([]string, error) {
 	ports, err := r.api.RouterPorts(ctx, r.config.RouterID)
 	if err != nil {
 		return nil, fmt.Errorf("networks of router %s: %w", r.config.RouterID, err)
@@ -45,7 +45,7 @@ func (r *routes) readNetworks(ctx context.Context) ([]string, error) {
 // portAt returns the port of the project with an address in a network of the router, nil
 // if there is none or it is ambiguous. If the networks were cached they are read again
 // before there is none.
-func (r *routes) portAt(ctx context.Context, hop netip.Addr, node *v1.Node) (*client.Port, error) {
+func (r *Routes) portAt(ctx context.Context, hop netip.Addr, node *v1.Node) (*client.Port, error) {
 	networks, err := r.networks.Get(ctx)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func isPair(port *client.Port, pair client.AddressPair, cidr netip.Prefix) bool 
 // addPair allows the port of a Node to use a CIDR, and reports whether it has added the
 // pair. It does nothing without port security. A port that is not of the project, or that
 // may not be changed, is an Event.
-func (r *routes) addPair(ctx context.Context, features routeFeatures, wanted newRoute) (added bool, err error) {
+func (r *Routes) addPair(ctx context.Context, features routeFeatures, wanted newRoute) (added bool, err error) {
 	if !features.pairs {
 		return false, nil
 	}
@@ -122,7 +122,7 @@ func (r *routes) addPair(ctx context.Context, features routeFeatures, wanted new
 
 // removePair ends that a port may use a CIDR. A port that is gone, not of the project, or
 // that may not be changed is no error: it must not keep the route.
-func (r *routes) removePair(ctx context.Context, features routeFeatures, hop netip.Addr, cidr netip.Prefix) error {
+func (r *Routes) removePair(ctx context.Context, features routeFeatures, hop netip.Addr, cidr netip.Prefix) error {
 	if !features.pairs {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (r *routes) removePair(ctx context.Context, features routeFeatures, hop net
 // changePairs changes the pairs of the port with an address. It does not call change if
 // there is no such port. With revisions, a change by others since the port was read is
 // noticed, and it is read again; without, there is one change at a time.
-func (r *routes) changePairs(
+func (r *Routes) changePairs(
 	ctx context.Context, features routeFeatures, hop netip.Addr, node *v1.Node, change func(*client.Port) []client.AddressPair,
 ) error {
 	if !features.revisions {

@@ -1,44 +1,52 @@
-package openstack
+package routes
 
 import (
+	"context"
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
 
+// network is the network of all servers.
+const network = "cluster"
+
 // routing is a cluster with routes, in a cloud in which every read is up to date.
 type routing struct {
-	*routesAdapter
+	*openstacktest.Cloud
+	openstacktest.RoutedNodes
 
 	t      *testing.T
-	routes *routes
+	router string
+	routes *Routes
 	events *record.FakeRecorder
 	clock  *clocktesting.FakePassiveClock
 	ports  map[string]string // by the name of the Node
 }
 
-// newRouting starts the provider with some Nodes: node-1 has the addresses 10.9.0.11 and
+// newRouting makes the routes of some Nodes: node-1 has the addresses 10.9.0.11 and
 // fd00:9::11, and the range 10.244.1.0/24.
 func newRouting(t *testing.T, nodes int, options openstack.Options, without ...string) *routing {
 	t.Helper()
 	if options.StaleReads == nil {
 		options.StaleReads = &openstack.StaleReads{} // calls are counted
 	}
-	r := &routing{
-		routesAdapter: newRoutesAdapterIn(openstacktest.Start(t, options), without), t: t,
-		events: record.NewFakeRecorder(100), ports: map[string]string{},
-	}
+	r := &routing{Cloud: openstacktest.Start(t, options), t: t, events: record.NewFakeRecorder(100), ports: map[string]string{}}
+	r.SetWithoutExtensions(without...)
+	r.router = r.AddRoutedNetwork(network)
 	for i := range nodes {
 		r.join(i + 1)
 	}
@@ -49,17 +57,43 @@ func newRouting(t *testing.T, nodes int, options openstack.Options, without ...s
 	return r
 }
 
-// start starts a provider beside those that run.
-func (r *routing) start() *routes {
+// start starts a process beside those that run.
+func (r *routing) start() *Routes {
 	r.t.Helper()
-	offered, ok := r.Connect(r.t).Routes()
-	if !ok {
-		r.t.Fatal("there are no routes")
+	cfg, options := r.ClientConfig(), r.ClientOptions()
+	cfg.Timeout = 2 * time.Second
+	options.LoginGuard, options.LoginTimeout, options.RetryTime = openstacktest.EagerGuard(), 2*time.Second, time.Second
+	api := r.NewClient(r.t, cfg, credential.NewInFile(r.Credentials(openstack.UserCCM), nil), options)
+	made := New(Config{RouterID: r.router, Servers: serverOf}, api.Network())
+	made.SetRecorder(r.events)
+	factory := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0)
+	if err := made.SetInformers(factory); err != nil {
+		r.t.Fatal(err)
 	}
-	made, _ := offered.(*routes)
-	made.setRecorder(r.events)
+	stop := make(chan struct{})
+	factory.Start(stop)
+	r.t.Cleanup(func() {
+		close(stop)
+		factory.Shutdown()
+	})
+	factory.WaitForCacheSync(stop)
+	r.Watch(r.t, factory)
 
 	return made
+}
+
+// serverOf is the ID of a Node's server.
+func serverOf(node *v1.Node) []string {
+	return []string{strings.TrimPrefix(node.Spec.ProviderID, "openstack:///")}
+}
+
+// bounded is the context of a test, with an end.
+func bounded(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), openstacktest.Timeout)
+	t.Cleanup(cancel)
+
+	return ctx
 }
 
 // join adds a server with its Node.
@@ -72,7 +106,7 @@ func (r *routing) join(n int) *v1.Node {
 		kubetest.Address(v1.NodeInternalIP, ips[0]), kubetest.Address(v1.NodeInternalIP, ips[1]))
 	node.Spec.PodCIDRs = []string{rangeOf(n)}
 	r.ports[name] = r.ServerPorts(id)[0]
-	r.SetNodes(r.t, append(slices.Clone(r.joined), node))
+	r.SetNodes(r.t, append(r.Joined(), node))
 
 	return node
 }
@@ -80,7 +114,7 @@ func (r *routing) join(n int) *v1.Node {
 // change changes a Node.
 func (r *routing) change(n int, change func(*v1.Node)) {
 	r.t.Helper()
-	nodes := slices.Clone(r.joined)
+	nodes := r.Joined()
 	nodes[n-1] = nodes[n-1].DeepCopy()
 	change(nodes[n-1])
 	r.SetNodes(r.t, nodes)

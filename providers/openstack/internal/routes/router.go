@@ -1,4 +1,4 @@
-package openstack
+package routes
 
 import (
 	"context"
@@ -39,7 +39,7 @@ type routerAPI interface {
 var errOldState = apierr.Mark(apierr.ErrUnavailable, errors.New("the router is returned as it was before the last change"))
 
 // read reads the router, as it is after the last changes of this process.
-func (r *routes) read(ctx context.Context) (*client.Router, error) {
+func (r *Routes) read(ctx context.Context) (*client.Router, error) {
 	var router *client.Router
 	err := repeat(ctx, isOld, func() error {
 		var err error
@@ -62,7 +62,7 @@ func (r *routes) read(ctx context.Context) (*client.Router, error) {
 }
 
 // written records the revision of the router after a change.
-func (r *routes) written(router *client.Router, err error) error {
+func (r *Routes) written(router *client.Router, err error) error {
 	if err != nil || router.Revision == nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (r *routes) written(router *client.Router, err error) error {
 
 // lastRevision is the revision of the router after a recent change, zero without one. Callers
 // hold the lock.
-func (r *routes) lastRevision() int {
+func (r *Routes) lastRevision() int {
 	if r.config.Clock.Since(r.changed) >= revisionAge {
 		return 0
 	}
@@ -124,7 +124,7 @@ func repeat(ctx context.Context, again func(error) bool, attempt func() error) e
 }
 
 // addRoute adds a route and returns those that it replaces and that are to be removed.
-func (r *routes) addRoute(ctx context.Context, features routeFeatures, wanted newRoute) (replaced []client.Route, err error) {
+func (r *Routes) addRoute(ctx context.Context, features routeFeatures, wanted newRoute) (replaced []client.Route, err error) {
 	if features.atomic {
 		replaced, err = r.append(ctx, wanted)
 	} else {
@@ -145,7 +145,7 @@ func (r *routes) addRoute(ctx context.Context, features routeFeatures, wanted ne
 }
 
 // append adds a route beside all others.
-func (r *routes) append(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
+func (r *Routes) append(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
 	router, err := r.changeTogether(ctx, &r.additions, []client.Route{wanted.row()})
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func withRoute(all []client.Route, wanted newRoute) []client.Route {
 
 // replacedBy returns the routes to the same destination by other next hops, apart from
 // those to other Nodes with this range.
-func (r *routes) replacedBy(all []client.Route, wanted newRoute) []client.Route {
+func (r *Routes) replacedBy(all []client.Route, wanted newRoute) []client.Route {
 	nodes := r.nodes.Load()
 	var replaced []client.Route
 	for _, row := range all {
@@ -184,7 +184,7 @@ func (r *routes) replacedBy(all []client.Route, wanted newRoute) []client.Route 
 
 // exchange adds a route and removes those that it replaces, in one change. It is an error
 // if there are none.
-func (r *routes) exchange(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
+func (r *Routes) exchange(ctx context.Context, wanted newRoute) (replaced []client.Route, err error) {
 	err = r.rewrite(ctx, func(have []client.Route) []client.Route {
 		replaced = r.replacedBy(have, wanted)
 		if len(replaced) == 0 {
@@ -201,7 +201,7 @@ func (r *routes) exchange(ctx context.Context, wanted newRoute) (replaced []clie
 }
 
 // removeRoutes removes routes. Those that do not exist are no error.
-func (r *routes) removeRoutes(ctx context.Context, features routeFeatures, rows []client.Route) error {
+func (r *Routes) removeRoutes(ctx context.Context, features routeFeatures, rows []client.Route) error {
 	if features.atomic {
 		_, err := r.changeTogether(ctx, &r.removals, rows)
 
@@ -217,7 +217,7 @@ func withoutRoutes(all, removed []client.Route) []client.Route {
 
 // rewrite replaces all routes of the router. With revisions, a change by others since the
 // router was read is noticed, and it is read again.
-func (r *routes) rewrite(ctx context.Context, change func(have []client.Route) []client.Route) error {
+func (r *Routes) rewrite(ctx context.Context, change func(have []client.Route) []client.Route) error {
 	return r.changeRouter(ctx, func() error {
 		router, err := r.read(ctx)
 		if err != nil {
@@ -235,7 +235,7 @@ func (r *routes) rewrite(ctx context.Context, change func(have []client.Route) [
 // changeRouter makes a change of the router, one caller at a time: Neutron itself repeats
 // changes of a router that overtake each other, and six at once take it longer than one
 // after the other (neutron: db/extraroute_db.py, retry_if_session_inactive).
-func (r *routes) changeRouter(ctx context.Context, change func() error) error {
+func (r *Routes) changeRouter(ctx context.Context, change func() error) error {
 	unlock, err := r.changes.Lock(ctx, r.config.RouterID)
 	if err != nil {
 		return err
@@ -247,7 +247,7 @@ func (r *routes) changeRouter(ctx context.Context, change func() error) error {
 
 // changeTogether adds or removes routes, in one request with those of other callers that
 // wait for the router meanwhile.
-func (r *routes) changeTogether(ctx context.Context, t *together, rows []client.Route) (router *client.Router, err error) {
+func (r *Routes) changeTogether(ctx context.Context, t *together, rows []client.Route) (router *client.Router, err error) {
 	j := t.join(rows)
 	err = r.changeRouter(ctx, func() error {
 		if router, err = t.sendOnce(ctx, j, rows); router != nil || err != nil {
@@ -265,14 +265,14 @@ func (r *routes) changeTogether(ctx context.Context, t *together, rows []client.
 }
 
 // add is the change of the router that adds routes.
-func (r *routes) add(ctx context.Context, rows []client.Route) (*client.Router, error) {
+func (r *Routes) add(ctx context.Context, rows []client.Route) (*client.Router, error) {
 	router, err := r.api.AddRoutes(ctx, r.config.RouterID, rows...)
 
 	return router, r.written(router, err)
 }
 
 // take is the change of the router that removes routes.
-func (r *routes) take(ctx context.Context, rows []client.Route) (*client.Router, error) {
+func (r *Routes) take(ctx context.Context, rows []client.Route) (*client.Router, error) {
 	router, err := r.api.RemoveRoutes(ctx, r.config.RouterID, rows...)
 
 	return router, r.written(router, err)

@@ -1,4 +1,4 @@
-package openstack
+package routes
 
 import (
 	"cmp"
@@ -54,8 +54,8 @@ func podCIDRs(node *v1.Node) []netip.Prefix {
 	return all
 }
 
-// setInformers has Nodes found by their addresses.
-func (r *routes) setInformers(factory informers.SharedInformerFactory) error {
+// SetInformers has Nodes found by their addresses.
+func (r *Routes) SetInformers(factory informers.SharedInformerFactory) error {
 	if r == nil {
 		return nil
 	}
@@ -68,8 +68,8 @@ func (r *routes) setInformers(factory informers.SharedInformerFactory) error {
 	return nil
 }
 
-// setRecorder has Events recorded.
-func (r *routes) setRecorder(recorder record.EventRecorder) {
+// SetRecorder has Events recorded.
+func (r *Routes) SetRecorder(recorder record.EventRecorder) {
 	if r != nil {
 		r.recorder.Store(&recorder)
 	}
@@ -99,7 +99,7 @@ func nextHop(node *v1.Node, cidr netip.Prefix) (netip.Addr, error) {
 
 // hopsOf returns the addresses that a route can lead to, the preferred one first: those
 // of the Node, or the one that is the target of a black hole.
-func (r *routes) hopsOf(key routeKey) []netip.Addr {
+func (r *Routes) hopsOf(key routeKey) []netip.Addr {
 	if ip, err := address.Parse(string(key.target)); err == nil {
 		return []netip.Addr{ip}
 	}
@@ -152,7 +152,7 @@ func parseRoute(row client.Route) (parsedRoute, error) {
 }
 
 // list returns the routes of a router as the route controller gets them, and records them.
-func (r *routes) list(ctx context.Context, nodes *nodeindex.Index, router *client.Router) []*cloudprovider.Route {
+func (r *Routes) list(ctx context.Context, nodes *nodeindex.Index, router *client.Router) []*cloudprovider.Route {
 	rows := r.parse(ctx, router.Routes)
 	r.refusals.listed(len(router.Routes))
 	r.mu.Lock()
@@ -219,7 +219,7 @@ func nodeAt(nodes *nodeindex.Index, row parsedRoute) *v1.Node {
 }
 
 // parse returns the routes that can be parsed. Others are logged once, and stay.
-func (r *routes) parse(ctx context.Context, all []client.Route) []parsedRoute {
+func (r *Routes) parse(ctx context.Context, all []client.Route) []parsedRoute {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rows := make([]parsedRoute, 0, len(all))

@@ -1,4 +1,4 @@
-package openstack
+package routes
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ const (
 // extensions is an error of each call, until it succeeds.
 func TestRoutesOffered(t *testing.T) {
 	t.Parallel()
-	if _, ok := newFleet(t, 1, openstack.Options{}).connect(t, "", quick()).Routes(); ok {
+	if New(Config{}, nil) != nil {
 		t.Error("without a router-id there are routes")
 	}
 	r := newRouting(t, 1, openstack.Options{})
@@ -73,8 +73,8 @@ func TestRoutesWithoutExtension(t *testing.T) {
 	if err := r.create(routeTo(1)); !errors.Is(err, apierr.ErrInvalid) {
 		t.Errorf("CreateRoute: %v", err)
 	}
-	if n := r.Writes(); n != 0 {
-		t.Errorf("%d writes", n)
+	if writes := r.Writes(); len(writes) != 0 {
+		t.Errorf("writes: %v", writes)
 	}
 }
 
@@ -134,8 +134,8 @@ func TestListRoutes(t *testing.T) {
 			if diff := cmp.Diff(tc.want, r.list()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
-			if n := r.Writes(); n != 0 {
-				t.Errorf("%d writes", n)
+			if writes := r.Writes(); len(writes) != 0 {
+				t.Errorf("writes: %v", writes)
 			}
 		})
 	}
@@ -272,7 +272,7 @@ func TestChangedAddress(t *testing.T) {
 			r := newRouting(t, 1, openstack.Options{Quotas: openstack.Quotas{Routes: tc.limit}}, tc.without...)
 			r.mustCreate(routeTo(1))
 			// The server gets another port, and leaves the old one.
-			r.ports["new"] = r.AddPort(openstack.PortSpec{Network: r.networkID(), IPs: []string{"10.9.0.77"}})
+			r.ports["new"] = r.AddPort(openstack.PortSpec{Network: r.NetworkOf(r.router), IPs: []string{"10.9.0.77"}})
 			r.change(1, func(n *v1.Node) { n.Status.Addresses[1].Address = "10.9.0.77" })
 			if got := r.list(); got != nil {
 				t.Errorf("the old route is listed: %v", got)
@@ -654,12 +654,12 @@ func TestDeleteRoute(t *testing.T) {
 		pairs  []string
 	}{
 		"vanished Node": {"the server of the black hole has no pair left", func(r *routing) {
-			r.SetNodes(r.t, r.joined[1:])
+			r.SetNodes(r.t, r.Joined()[1:])
 			r.list()
 		}, blackhole, nil, nil},
 		"vanished since": {"it was listed", func(r *routing) {
 			r.list()
-			r.SetNodes(r.t, r.joined[1:])
+			r.SetNodes(r.t, r.Joined()[1:])
 		}, routeTo(1), nil, nil},
 		"vanished server": {"there is no port", func(r *routing) {
 			r.DeletePort(r.ports["node-1"])
