@@ -19,6 +19,7 @@
 //	cluster     ownership of resources, by their tags
 //	inventory   the instances of the cluster
 //	vpc         subnets, route tables and zones
+//	routes      routes to the pod networks of Nodes
 //	request     the desired load balancer of a Service
 //	classic, network, securitygroup
 //	            load balancers: observe, build, diff, apply

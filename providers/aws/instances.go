@@ -87,6 +87,9 @@ func newSource(config sourceConfig, api client.Instances, instances *inventory.I
 // setNodes sets in the source the provider IDs of Nodes by their names.
 func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
+// errFargateRoute means that a Node has no instance that a route could lead to.
+var errFargateRoute = errors.New("a Fargate node has no EC2 instance")
+
 // facts are the properties of a Node's instance.
 type facts struct {
 	id, instanceType, zone string
@@ -207,6 +210,21 @@ func (s *source) identifyName(nodeName string) (id string, err error) {
 	}
 
 	return "", nil
+}
+
+// instanceOf returns the EC2 instance of a Node, by name.
+func (s *source) instanceOf(ctx context.Context, nodeName string) (*inventory.Instance, error) {
+	id, err := s.identifyName(nodeName)
+	switch {
+	case err != nil:
+		return nil, err
+	case inventory.IsFargate(id):
+		return nil, errFargateRoute
+	case id != "":
+		return s.inventory.Find(ctx, id)
+	}
+
+	return s.inventory.FindByName(ctx, nodeName)
 }
 
 // result returns the instance that was found, or converts the error.

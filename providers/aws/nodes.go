@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
@@ -17,6 +19,18 @@ import (
 )
 
 var _ cloudprovider.InformerUser = (*cloud)(nil)
+
+// instanceIndex is the name of the index of Nodes by their EC2 instance.
+const instanceIndex = "aws-instance-id"
+
+// instanceKeys is the function of that index.
+func instanceKeys(node *v1.Node) []string {
+	if id, ok := ec2InstanceID(node.Spec.ProviderID); ok {
+		return []string{id}
+	}
+
+	return nil
+}
 
 // nodeParts are the parts that serve Nodes, and are shared with load balancers.
 type nodeParts struct {
@@ -51,7 +65,12 @@ func (c *cloud) serveNodes() {
 	options.EvidenceSince = func() time.Time { return evidenceSince(c.clients.OwnerChanged(), times) }
 	options.Metrics = metrics.New(ProviderName)
 	c.instances = instance.New(c.source, options)
-	c.routes = newRoutes(routesConfig{Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID}, api, c.source)
+	c.routes = routes.New(routes.Config{
+		Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID,
+		SelfName: id.NodeName, SelfID: id.InstanceID,
+		Inventory: c.inventory, Nodes: c.source.nodes.Load, InstanceOf: c.source.instanceOf,
+		Clock: c.tuning.routes,
+	}, api)
 }
 
 // instanceOptions returns options in which the reads of EC2 for one Node may take all of

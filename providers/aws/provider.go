@@ -10,9 +10,11 @@ import (
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/tagging"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
@@ -67,7 +69,7 @@ type cloud struct {
 	nodeParts
 	instances    *instance.V2
 	loadBalancer *loadBalancer
-	routes       cloudprovider.Routes
+	routes       *routes.Routes
 
 	background *provider.Background
 	// recorder records Events. Initialize sets it before any controller starts; it
@@ -111,6 +113,8 @@ type cloudTuning struct {
 	instances instance.Options
 	source    tuning
 	client    client.Tuning
+	// routes is the clock of what is known about the network interfaces of routes.
+	routes    clock.Clock
 	balancing loadBalancerTuning
 }
 
@@ -192,6 +196,9 @@ func (c *cloud) Close(ctx context.Context) error {
 func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) {
 	return c.instances, true
 }
+
+// Routes implements cloudprovider.Interface.
+func (c *cloud) Routes() (cloudprovider.Routes, bool) { return c.routes, true }
 
 // Instances is not offered: InstancesV2 replaces it.
 func (c *cloud) Instances() (cloudprovider.Instances, bool) { return nil, false }

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -315,14 +316,16 @@ func (r *region) directSource() *source {
 
 // directRoutes returns the routes of Nodes without any cache that call the region
 // without connections.
-func (r *region) directRoutes(nodes ...*v1.Node) *routes {
+func (r *region) directRoutes(nodes ...*v1.Node) *routes.Routes {
 	r.t.Helper()
 	s, api := r.direct()
 	c := &cloud{}
 	c.source = s
 	r.withNodes(c, nodes...)
 
-	return newRoutes(routesConfig{Cluster: cluster.ID{Name: demo}, VPC: r.seed.VPC}, api, s)
+	return routes.New(routes.Config{
+		Cluster: cluster.ID{Name: demo}, VPC: r.seed.VPC, Inventory: s.inventory, Nodes: s.nodes.Load, InstanceOf: s.instanceOf,
+	}, api)
 }
 
 func (r *region) direct() (*source, client.EC2) {

@@ -7,11 +7,8 @@ import (
 	"testing"
 	"time"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	expiring "k8s.io/apimachinery/pkg/util/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -21,14 +18,6 @@ import (
 )
 
 const describeInterfaces = "DescribeNetworkInterfaces"
-
-// attachmentClock makes the lookups of network interfaces go by a clock.
-func attachmentClock(c *cloud) *clocktesting.FakeClock {
-	clock := clocktesting.NewFakeClock(time.Now())
-	c.routes.(*routes).attachments.known = expiring.NewExpiringWithClock(clock)
-
-	return clock
-}
 
 // foreignInterface adds a route to a network interface that no instance has.
 func (r *region) foreignInterface(cidr string) {
@@ -166,8 +155,8 @@ func TestForeignInterfacesCostLittle(t *testing.T) {
 	}
 	id := r.seed.AddNodes(1)[0]
 	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(many), Instance: id})
-	c := r.connect(cloudTuning{})
-	clock := attachmentClock(c)
+	clock := clocktesting.NewFakeClock(time.Now())
+	c := r.connect(cloudTuning{routes: clock})
 	r.withNodes(c, node(id, named("n")))
 	pass := func(reason string, want map[string]int) {
 		t.Helper()
@@ -185,7 +174,7 @@ func TestForeignInterfacesCostLittle(t *testing.T) {
 	for range 5 {
 		pass("known", alone)
 	}
-	clock.Step(attachmentAge)
+	clock.Step(5 * time.Minute)
 	pass("too old", queried)
 	r.foreignInterface("192.0.2.0/24")
 	pass("one more", queried)
@@ -209,7 +198,7 @@ func TestInterfacesCannotBeRead(t *testing.T) {
 		queries int
 		again   time.Duration
 	}{
-		"denied":    {"a query at each list would be denied each time", sim.Denied(), nil, 1, deniedAge},
+		"denied":    {"a query at each list would be denied each time", sim.Denied(), nil, 1, 5 * time.Minute},
 		"throttled": {"a failure that passes", sim.Error(503, "RequestLimitExceeded", "Request limit exceeded."), apierr.ErrThrottled, 2, 0},
 	}
 	for name, tc := range cases {
@@ -219,8 +208,8 @@ func TestInterfacesCannotBeRead(t *testing.T) {
 			id := r.seed.AddNodes(1)[0]
 			r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(1), Instance: id})
 			r.foreignInterface(pods(2))
-			c := r.connect(cloudTuning{})
-			clock := attachmentClock(c)
+			clock := clocktesting.NewFakeClock(time.Now())
+			c := r.connect(cloudTuning{routes: clock})
 			r.withNodes(c, node(id, named("n")))
 			r.Interceptor().Inject(describeInterfaces, simserver.Always(), tc.fault)
 			for range 2 {
@@ -240,35 +229,6 @@ func TestInterfacesCannotBeRead(t *testing.T) {
 			})
 			if calls[describeInterfaces] != 1 {
 				t.Errorf("%s: not queried again: %v", tc.reason, calls)
-			}
-		})
-	}
-}
-
-// TestMovable: a route that others made for their gateway is never replaced, even
-// where the gateway's network interface is described as well.
-func TestMovable(t *testing.T) {
-	t.Parallel()
-	some := awssdk.String
-	cases := map[string]struct {
-		reason string
-		route  types.Route
-		want   bool
-	}{
-		"instance":                   {"ours", types.Route{InstanceId: some("i-1"), NetworkInterfaceId: some("eni-1")}, true},
-		"interface":                  {"ours, described without the instance", types.Route{NetworkInterfaceId: some("eni-1")}, true},
-		"black hole":                 {"it cannot be used", types.Route{State: types.RouteStateBlackhole}, true},
-		"NAT gateway":                {"of others", types.Route{NatGatewayId: some("nat-1")}, false},
-		"NAT gateway and interface":  {"of others", types.Route{NatGatewayId: some("nat-1"), NetworkInterfaceId: some("eni-1")}, false},
-		"transit gateway, interface": {"of others", types.Route{TransitGatewayId: some("tgw-1"), NetworkInterfaceId: some("eni-1")}, false},
-		"peering, gone":              {"of others", types.Route{VpcPeeringConnectionId: some("pcx-1"), State: types.RouteStateBlackhole}, false},
-		"peering":                    {"of others", types.Route{VpcPeeringConnectionId: some("pcx-1")}, false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := movable(&tc.route); got != tc.want {
-				t.Errorf("%s: movable = %t", tc.reason, got)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package aws
+package routes
 
 import (
 	"cmp"
@@ -79,7 +79,7 @@ func destination(route *types.Route) (netip.Prefix, bool) {
 }
 
 // readTable reads the one table that routes are in.
-func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
+func (r *Routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 	input, what := r.query()
 	pages := ec2.NewDescribeRouteTablesPaginator(r.api, input)
 	all, err := client.All(ctx, pages, func(page *ec2.DescribeRouteTablesOutput) []types.RouteTable { return page.RouteTables })
@@ -100,7 +100,7 @@ func (r *routes) readTable(ctx context.Context) (*types.RouteTable, error) {
 }
 
 // query returns the query for the route table, and its description.
-func (r *routes) query() (*ec2.DescribeRouteTablesInput, string) {
+func (r *Routes) query() (*ec2.DescribeRouteTablesInput, string) {
 	if r.config.TableID != "" {
 		return &ec2.DescribeRouteTablesInput{RouteTableIds: []string{r.config.TableID}}, "with the ID " + r.config.TableID
 	}
@@ -120,7 +120,7 @@ func (r *routes) query() (*ec2.DescribeRouteTablesInput, string) {
 // forward enables an instance to forward packets that are not for itself. If
 // writing network interfaces is not permitted, it tries to write the instance,
 // which works if it has only one of them.
-func (r *routes) forward(ctx context.Context, to routeTarget) error {
+func (r *Routes) forward(ctx context.Context, to routeTarget) error {
 	r.mu.Lock()
 	done := to.forwards || r.forwarding.Has(to.instance)
 	r.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *routes) forward(ctx context.Context, to routeTarget) error {
 }
 
 // upsert creates a route, or changes the target of the existing one.
-func (r *routes) upsert(ctx context.Context, cidr netip.Prefix, to routeTarget) error {
+func (r *Routes) upsert(ctx context.Context, cidr netip.Prefix, to routeTarget) error {
 	table, err := r.table.Get(ctx)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func movable(route *types.Route) bool {
 	return !leadsToGateway(route) && (route.State == types.RouteStateBlackhole || route.InstanceId != nil || route.NetworkInterfaceId != nil)
 }
 
-func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefix, to routeTarget) error {
+func (r *Routes) createRoute(ctx context.Context, table string, cidr netip.Prefix, to routeTarget) error {
 	input := &ec2.CreateRouteInput{RouteTableId: aws.String(table)}
 	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
 	input.InstanceId, input.NetworkInterfaceId = to.target()
@@ -206,7 +206,7 @@ func (r *routes) createRoute(ctx context.Context, table string, cidr netip.Prefi
 
 // replaceRoute changes the target of a route. If replacing is not permitted,
 // the route is deleted and created.
-func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Prefix, to routeTarget) error {
+func (r *Routes) replaceRoute(ctx context.Context, table string, cidr netip.Prefix, to routeTarget) error {
 	input := &ec2.ReplaceRouteInput{RouteTableId: aws.String(table)}
 	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
 	input.InstanceId, input.NetworkInterfaceId = to.target()
@@ -229,7 +229,7 @@ func (r *routes) replaceRoute(ctx context.Context, table string, cidr netip.Pref
 }
 
 // deleteRoute deletes a route. A route that does not exist counts as deleted.
-func (r *routes) deleteRoute(ctx context.Context, table string, cidr netip.Prefix) error {
+func (r *Routes) deleteRoute(ctx context.Context, table string, cidr netip.Prefix) error {
 	input := &ec2.DeleteRouteInput{RouteTableId: aws.String(table)}
 	input.DestinationCidrBlock, input.DestinationIpv6CidrBlock = destinations(cidr)
 	_, err := r.api.DeleteRoute(ctx, input)

@@ -1,4 +1,4 @@
-package aws
+package routes
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -23,6 +24,11 @@ import (
 const (
 	// attachmentAge is how long the instance of a network interface is cached.
 	attachmentAge = 5 * time.Minute
+	// deniedAge is how long it is cached that the permission to query them is missing,
+	// which an administrator may add at any time.
+	deniedAge = 5 * time.Minute
+	// peerAge is the maximum age of the list of instances that they are taken from.
+	peerAge = time.Minute
 	// maxInterfaces is the maximum number of values of the filters of a call.
 	maxInterfaces = 200
 )
@@ -47,8 +53,8 @@ type attachments struct {
 // queryDenied is the key of a missing permission.
 const queryDenied = "denied"
 
-func newAttachments(api client.Instances, peers func(time.Duration) []*inventory.Instance) *attachments {
-	return &attachments{api: api, peers: peers, known: expiring.NewExpiring()}
+func newAttachments(api client.Instances, peers func(time.Duration) []*inventory.Instance, by clock.Clock) *attachments {
+	return &attachments{api: api, peers: peers, known: expiring.NewExpiringWithClock(by)}
 }
 
 // instances returns the instances of network interfaces, without those that
@@ -152,7 +158,7 @@ func leadsToGateway(route *types.Route) bool {
 
 // instanceIDs returns the target instances of the routes of a table, in the
 // order of the routes, empty for other targets.
-func (r *routes) instanceIDs(ctx context.Context, table *types.RouteTable) ([]string, error) {
+func (r *Routes) instanceIDs(ctx context.Context, table *types.RouteTable) ([]string, error) {
 	ids := make([]string, len(table.Routes))
 	var interfaces []string
 	for i := range table.Routes {

@@ -1,4 +1,4 @@
-package aws
+package routes
 
 import (
 	"cmp"
@@ -12,18 +12,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
-
-// instanceIndex is the name of the index of Nodes by their EC2 instance.
-const instanceIndex = "aws-instance-id"
-
-// instanceKeys is the function of that index.
-func instanceKeys(node *v1.Node) []string {
-	if id, ok := ec2InstanceID(node.Spec.ProviderID); ok {
-		return []string{id}
-	}
-
-	return nil
-}
 
 // nodeOn returns the name of the Node on an instance. If there are several,
 // which is unexpected, it returns the one with the route's destination, or the
@@ -59,21 +47,21 @@ func hasPods(node *v1.Node, cidr netip.Prefix) bool {
 // namesWithoutID returns, by instance ID, the names of Nodes that have pods and
 // no provider ID yet. Only EC2 can return their instance; it is queried if one
 // of the target instances of routes may be theirs.
-func (r *routes) namesWithoutID(ctx context.Context, nodes *nodeindex.Index, ids []string) (map[string]string, error) {
+func (r *Routes) namesWithoutID(ctx context.Context, nodes *nodeindex.Index, ids []string) (map[string]string, error) {
 	waiting := withoutID(nodes)
 	unknown := lists.Filter(ids, func(id string) bool { return id != "" && len(nodes.Find(id)) == 0 })
 	if len(waiting) == 0 || len(unknown) == 0 {
 		return nil, nil
 	}
-	found, err := r.source.inventory.Get(ctx, unknown)
+	found, err := r.config.Inventory.Get(ctx, unknown)
 	if err != nil {
 		return nil, err
 	}
 	names := make(map[string]string, len(found))
 	for id, i := range found {
 		name := i.PrivateDNSName
-		if id == r.source.config.SelfID {
-			name = r.source.config.SelfName
+		if id == r.config.SelfID {
+			name = r.config.SelfName
 		}
 		if waiting.Has(name) {
 			names[id] = name

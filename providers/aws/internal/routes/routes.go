@@ -1,9 +1,8 @@
-package aws
+package routes
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -13,34 +12,45 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/route"
 )
 
 // routeTimeout bounds listing, making or deleting routes.
 const routeTimeout = client.ListTimeout
 
-var errFargateRoute = errors.New("a Fargate node has no EC2 instance")
-
-// routesConfig is the part of the configuration that routes depend on.
-type routesConfig struct {
+// Config is what Routes depend on.
+type Config struct {
 	Cluster cluster.ID
 	VPC     string
 	// TableID is the route table; if it is empty, the one of the cluster is
 	// used.
 	TableID string
+	// SelfName and SelfID are the Node that this process runs on and its
+	// instance. Both are empty if that is not known.
+	SelfName, SelfID string
+	// Inventory has the instances of the cluster.
+	Inventory *inventory.Inventory
+	// Nodes returns the Nodes of the cluster, which are found by their instances. It is
+	// nil until there are informers.
+	Nodes func() *nodeindex.Index
+	// InstanceOf returns the EC2 instance of a Node, by name.
+	InstanceOf func(ctx context.Context, nodeName string) (*inventory.Instance, error)
+	// Clock is the real one if it is nil.
+	Clock clock.Clock
 }
 
-// routes are the routes to the pods of Nodes in the route table of the cluster.
-type routes struct {
-	config routesConfig
-	api    routesAPI
-	source *source
+// Routes are the routes to the pods of Nodes in the route table of the cluster.
+type Routes struct {
+	config Config
+	api    API
 	table  *cache.Value[*types.RouteTable]
 	// attachments finds the instances of routes that are described without
 	// them.
@@ -53,23 +63,23 @@ type routes struct {
 	forwarding sets.Set[string]
 }
 
-// routesAPI are the calls in use for routes.
-type routesAPI interface {
+// API are the calls in use for routes.
+type API interface {
 	client.Instances
 	client.Network
 	client.Routes
 }
 
-var _ cloudprovider.Routes = (*routes)(nil)
+var _ cloudprovider.Routes = (*Routes)(nil)
 
-// Routes implements cloudprovider.Interface.
-func (c *cloud) Routes() (cloudprovider.Routes, bool) { return c.routes, true }
-
-// newRoutes returns the routes. They find Nodes and instances with the source.
-func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
-	r := &routes{
-		config: config, api: api, source: source,
-		attachments: newAttachments(api, source.inventory.Peek),
+// New returns the routes in the table of a cluster.
+func New(config Config, api API) *Routes {
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	r := &Routes{
+		config: config, api: api,
+		attachments: newAttachments(api, config.Inventory.Peek, config.Clock),
 		forwarding:  sets.New[string](),
 	}
 	r.table = cache.NewValue(r.readTable, cache.Options{TTL: tableAge, Timeout: routeTimeout})
@@ -91,10 +101,10 @@ func newRoutes(config routesConfig, api routesAPI, source *source) *routes {
 //
 // It returns an error until the Nodes are known, so that no route is deleted
 // because of missing data.
-func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
+func (r *Routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
-	nodes := r.source.nodes.Load()
+	nodes := r.config.Nodes()
 	if !nodes.HasSynced() {
 		return nil, fmt.Errorf("list routes: the nodes are not known yet: %w", apierr.ErrUnavailable)
 	}
@@ -140,7 +150,7 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 }
 
 // begin drops the state of writes since routes were last listed.
-func (r *routes) begin() {
+func (r *Routes) begin() {
 	r.guard.Listed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +159,7 @@ func (r *routes) begin() {
 
 // CreateRoute creates a route to a Node's instance. A route to another
 // instance, or to one that is gone, is replaced.
-func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
+func (r *Routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
 	if err := r.create(ctx, route); err != nil {
 		return fmt.Errorf("create route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
 	}
@@ -157,14 +167,14 @@ func (r *routes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovi
 	return nil
 }
 
-func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
+func (r *Routes) create(ctx context.Context, route *cloudprovider.Route) error {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
 	cidr, err := netip.ParsePrefix(route.DestinationCIDR)
 	if err != nil {
 		return apierr.Mark(apierr.ErrInvalid, err)
 	}
-	i, err := r.source.instanceOf(ctx, string(route.TargetNode))
+	i, err := r.config.InstanceOf(ctx, string(route.TargetNode))
 	if err != nil {
 		return err
 	}
@@ -188,7 +198,7 @@ func (r *routes) create(ctx context.Context, route *cloudprovider.Route) error {
 // DeleteRoute deletes a route that was listed. A route that is gone counts as
 // deleted; one whose target was changed since it was listed is a different one,
 // and stays.
-func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
+func (r *Routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
 	if err := r.remove(ctx, route); err != nil {
 		return fmt.Errorf("delete route to %s: %w", route.DestinationCIDR, err)
 	}
@@ -196,7 +206,7 @@ func (r *routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider
 	return nil
 }
 
-func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
+func (r *Routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
 	cidr, err := netip.ParsePrefix(route.DestinationCIDR)
@@ -211,19 +221,4 @@ func (r *routes) remove(ctx context.Context, route *cloudprovider.Route) error {
 	return r.guard.Delete(ctx, cidr, route.TargetNode, func(ctx context.Context) error {
 		return r.deleteRoute(ctx, aws.ToString(table.RouteTableId), cidr)
 	})
-}
-
-// instanceOf returns the EC2 instance of a Node, by name.
-func (s *source) instanceOf(ctx context.Context, nodeName string) (*inventory.Instance, error) {
-	id, err := s.identifyName(nodeName)
-	switch {
-	case err != nil:
-		return nil, err
-	case inventory.IsFargate(id):
-		return nil, errFargateRoute
-	case id != "":
-		return s.inventory.Find(ctx, id)
-	}
-
-	return s.inventory.FindByName(ctx, nodeName)
 }
