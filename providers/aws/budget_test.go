@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -23,13 +24,13 @@ import (
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	const (
-		nodes, workers             = 1000, 20
+		count, workers             = 1000, 20
 		notReady, lifecycleWorkers = 100, 10
 		perNode, steady            = time.Second / 30, 5 * time.Minute
 	)
 	r := throttling(t)
-	tainted, initialized := make([]*v1.Node, nodes), make([]*v1.Node, nodes)
-	for i := range nodes {
+	tainted, initialized := make([]*v1.Node, count), make([]*v1.Node, count)
+	for i := range count {
 		name := fmt.Sprintf("node-%d", i)
 		id := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, PrivateDNSName: name, NetworkNodes: []string{"a", name}, Pods: i%10 == 9})
 		initialized[i] = node(id)
@@ -48,11 +49,11 @@ func TestBudget(t *testing.T) {
 	patient.Timeout = 2 * time.Minute
 	c := r.connect(cloudTuning{
 		client: patient, instances: instance.Options{Timeout: patient.Timeout},
-		source: tuning{Clock: clock, Timeout: patient.Timeout, ListWait: patient.Timeout},
+		source: nodes.Tuning{Clock: clock, Timeout: patient.Timeout, ListWait: patient.Timeout},
 	})
 	parallel(workers, tainted, func(n *v1.Node) {
 		m, err := c.instances.InstanceMetadata(t.Context(), n)
-		if err != nil || m.AdditionalLabels[labelLayer+"2"] != n.Name || m.AdditionalLabels[labelZoneID] == "" {
+		if err != nil || m.AdditionalLabels[nodes.LabelLayer+"2"] != n.Name || m.AdditionalLabels[nodes.LabelZoneID] == "" {
 			t.Errorf("initialize %s: %v, %v", n.Name, m, err)
 		}
 		clock.Step(perNode)

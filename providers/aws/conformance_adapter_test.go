@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -28,7 +29,7 @@ import (
 // fast are settings with which an interrupted operation is retried at once.
 var fast = cloudTuning{
 	instances: quick.instances,
-	source:    tuning{Window: time.Millisecond, ListWait: time.Minute, Timeout: 5 * time.Second},
+	source:    nodes.Tuning{Window: time.Millisecond, ListWait: time.Minute, Timeout: 5 * time.Second},
 	client:    client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond},
 	balancing: loadBalancerTuning{Wait: change.Wait{Interval: time.Millisecond, Limit: 50 * time.Millisecond}},
 }

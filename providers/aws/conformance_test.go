@@ -9,8 +9,9 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/nodes"
+	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -20,13 +21,13 @@ import (
 // machine.
 var quick = cloudTuning{
 	instances: instance.Options{Timeout: 4 * time.Second, NegativeTTL: time.Second},
-	source:    tuning{MaxAge: 2 * time.Second, MissingAge: 2 * time.Second, Timeout: 3 * time.Second},
+	source:    nodes.Tuning{MaxAge: 2 * time.Second, MissingAge: 2 * time.Second, Timeout: 3 * time.Second},
 	client:    client.Tuning{Timeout: 2 * time.Second, MaxBackoff: 50 * time.Millisecond, ThrottleDelay: time.Millisecond},
 }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	nodes.Run(t, nodes.Adapter{
+	suite.Run(t, suite.Adapter{
 		Provider: ProviderName,
 		NewCloud: newNodesAdapter,
 		Malformed: []string{
@@ -42,16 +43,16 @@ func TestConformance(t *testing.T) {
 
 			return []string{"aws:///eu-central-1a/" + instance, "aws:///us-west-1a/" + instance}
 		},
-		Without: nodes.Capabilities{
+		Without: suite.Capabilities{
 			Suspend:    true, // hibernated is stopped
 			SystemUUID: true, // EC2 does not have it
 			Sessions:   true, // each call is signed
 		},
-		Budget:       nodes.Budget{Initialize: 10, Steady: 3, Lifecycle: 3},
+		Budget:       suite.Budget{Initialize: 10, Steady: 3, Lifecycle: 3},
 		Timeout:      quick.instances.Timeout,
 		MaxStaleness: 3 * time.Second,
 		Patience:     time.Minute,
-		How:          nodes.How{InMemory: true},
+		How:          suite.How{InMemory: true},
 	})
 }
 
@@ -96,7 +97,7 @@ func (a *nodesAdapter) Create(_ testing.TB, m conformance.Machine) instance.Ref 
 
 func instanceID(t testing.TB, ref instance.Ref) string {
 	t.Helper()
-	id, ok := ec2InstanceID(ref.ProviderID)
+	id, ok := nodes.InstanceID(ref.ProviderID)
 	if !ok {
 		t.Fatalf("no instance %s", ref)
 	}

@@ -18,6 +18,7 @@
 //	client      clients of the AWS APIs: credentials, retries, throttling, errors
 //	cluster     ownership of resources, by their tags
 //	inventory   the instances of the cluster
+//	nodes       what finds and describes the instances of Nodes
 //	vpc         subnets, route tables and zones
 //	routes      routes to the pod networks of Nodes
 //	request     the desired load balancer of a Service

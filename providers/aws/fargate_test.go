@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -51,7 +51,7 @@ func TestFargate(t *testing.T) {
 			n := fargateOf(tc.pod, kubetest.Tainted())
 			want := &cloudprovider.InstanceMetadata{
 				ProviderID: n.Spec.ProviderID, Zone: "us-west-2b", Region: "us-west-2", NodeAddresses: tc.want,
-				AdditionalLabels: map[string]string{labelZoneID: "usw2-az1"},
+				AdditionalLabels: map[string]string{nodes.LabelZoneID: "usw2-az1"},
 			}
 			got, err := c.instances.InstanceMetadata(t.Context(), n)
 			if err != nil {
@@ -156,26 +156,6 @@ func TestFargateConfirmed(t *testing.T) {
 	}
 }
 
-// TestFargateAmbiguous: two network interfaces with the address are an error;
-// one in another VPC does not count.
-func TestFargateAmbiguous(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, sim.Options{})
-	other := r.AddVPC(sim.VPCSpec{CIDR: "10.0.0.0/16"})
-	subnet := r.AddSubnet(sim.SubnetSpec{VPC: other, Zone: "us-west-2a", CIDR: "10.0.64.0/18"})
-	pod := r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"], PrivateIP: "10.0.64.20"})
-	second := r.AddFargate(sim.FargateSpec{Subnet: subnet, PrivateIP: "10.0.64.20"})
-	c := r.connect(quickly)
-	if exists, err := c.instances.InstanceExists(t.Context(), fargateOf(pod)); !exists || err != nil {
-		t.Errorf("InstanceExists is %t, %v", exists, err)
-	}
-	c.source.fargate.vpc = ""
-	_, err := c.instances.InstanceExists(t.Context(), fargateOf(pod))
-	if err == nil || instance.ReasonOf(err) != instance.ReasonAmbiguousInstance {
-		t.Errorf("AWS-FARGATE-1: two network interfaces, %s and %s: got %v", pod.InterfaceID, second.InterfaceID, err)
-	}
-}
-
 // TestFargateBatch: many Fargate nodes cost one call (AWS-API-4).
 func TestFargateBatch(t *testing.T) {
 	t.Parallel()
@@ -184,7 +164,7 @@ func TestFargateBatch(t *testing.T) {
 	for range 20 {
 		pods = append(pods, r.AddFargate(sim.FargateSpec{Subnet: r.seed.Private["us-west-2a"]}))
 	}
-	c := r.connect(cloudTuning{source: tuning{Window: 500 * time.Millisecond}})
+	c := r.connect(cloudTuning{source: nodes.Tuning{Window: 500 * time.Millisecond}})
 	calls := r.calls(func() {
 		for range 2 {
 			parallel(20, pods, func(pod sim.Fargate) {
@@ -196,30 +176,5 @@ func TestFargateBatch(t *testing.T) {
 	})
 	if diff := cmp.Diff(map[string]int{"DescribeNetworkInterfaces": 1}, calls); diff != "" {
 		t.Errorf("AWS-FARGATE-4: calls (-want +got):\n%s", diff)
-	}
-}
-
-func TestFargateAddress(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct{ reason, name, want string }{
-		"address":      {"an address as it is", "fargate-10.0.1.2", "10.0.1.2"},
-		"host name":    {"the name of the host", "fargate-ip-10-0-1-2.ec2.internal", "10.0.1.2"},
-		"short":        {"the domain is optional", "fargate-ip-10-0-1-2", "10.0.1.2"},
-		"nothing":      {"no address", "fargate-", ""},
-		"no address":   {"no address", "fargate-0123abcd", ""},
-		"three groups": {"no address", "fargate-ip-10-0-1.ec2.internal", ""},
-		"ipv6":         {"IPv4 alone", "fargate-2001:db8::1", ""},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := fargateAddress(tc.name)
-			if (err == nil) != (tc.want != "") || err == nil && got.String() != tc.want {
-				t.Errorf("%s: got %s, %v", tc.reason, got, err)
-			}
-			if errors.Is(err, errNoInterface) {
-				t.Errorf("%s: a bad name proves nothing about what is there", tc.reason)
-			}
-		})
 	}
 }

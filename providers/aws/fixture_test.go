@@ -23,9 +23,9 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
@@ -182,11 +182,11 @@ func (syncedInformer) HasSynced() bool { return true }
 func serveNodes(t testing.TB, c *cloud) cache.Store {
 	t.Helper()
 	informer := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0).Core().V1().Nodes().Informer()
-	nodes, err := nodeindex.New(syncedInformer{informer}, instanceIndex, instanceKeys)
+	index, err := nodes.IndexNodes(syncedInformer{informer})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.source.setNodes(nodes)
+	c.source.SetNodes(index)
 
 	return informer.GetStore()
 }
@@ -252,5 +252,5 @@ func parallel[T any](workers int, items []T, work func(T)) {
 // quickly are times within which a test sees what expires.
 var quickly = cloudTuning{
 	instances: instance.Options{NegativeTTL: time.Nanosecond},
-	source:    tuning{MaxAge: time.Nanosecond, MissingAge: time.Nanosecond, Window: time.Nanosecond},
+	source:    nodes.Tuning{MaxAge: time.Nanosecond, MissingAge: time.Nanosecond, Window: time.Nanosecond},
 }

@@ -15,6 +15,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -178,7 +179,7 @@ func TestEvidence(t *testing.T) {
 // be of another account, the inventory has instances of the old one for a while.
 func TestEvidenceSince(t *testing.T) {
 	t.Parallel()
-	times := tuning{MaxAge: 30 * time.Second, Timeout: 20 * time.Second}
+	times := nodes.Tuning{MaxAge: 30 * time.Second, Timeout: 20 * time.Second}
 	changed := time.Now()
 	if got := evidenceSince(changed, times).Sub(changed); got != 110*time.Second {
 		t.Errorf("instances are evidence %s after the change", got)
@@ -328,45 +329,6 @@ func TestMetadataOfMissing(t *testing.T) {
 		if _, err := c.instances.InstanceMetadata(t.Context(), n); !errors.Is(err, cloudprovider.InstanceNotFound) {
 			t.Errorf("FW-NODE-9: node %s: want InstanceNotFound, got %v", n.Name, err)
 		}
-	}
-}
-
-// TestIdentify goes through the order of AWS-ID-3 for Nodes without providerID.
-// None of these needs EC2 to find the instance.
-func TestIdentify(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, sim.Options{})
-	c := r.connect(cloudTuning{})
-	c.source.config.SelfName, c.source.config.SelfID = "self", "i-05e1f"
-	r.withNodes(c, kubetest.Node("known", kubetest.ProviderID("aws:///us-west-2a/i-0abc")), kubetest.Node("i-0def.local", kubetest.ProviderID("aws:///us-west-2a/i-0abc")),
-		kubetest.Node("foreign", kubetest.ProviderID("gce://p/z/i-0abc")), kubetest.Node("new"))
-	cases := map[string]struct {
-		reason string
-		ref    instance.Ref
-		want   string
-		err    bool
-	}{
-		"provider ID":      {"the provider ID comes first", instance.Ref{ProviderID: "aws:///z/i-0123", NodeName: "self"}, "i-0123", false},
-		"self":             {"the own node", instance.Ref{NodeName: "self"}, "i-05e1f", false},
-		"resource name":    {"before the first dot", instance.Ref{NodeName: "i-0abc.us-west-2.compute.internal"}, "i-0abc", false},
-		"in the informer":  {"the provider ID of the Node", instance.Ref{NodeName: "known"}, "i-0abc", false},
-		"name before that": {"the name comes first", instance.Ref{NodeName: "i-0def.local"}, "i-0def", false},
-		"foreign":          {"AWS-ID-2: rejected", instance.Ref{NodeName: "foreign"}, "", true},
-		"new":              {"only EC2 has it", instance.Ref{NodeName: "new"}, "", false},
-		"unknown":          {"only EC2 has it", instance.Ref{NodeName: "unknown"}, "", false},
-		"nothing":          {"nothing to look up", instance.Ref{}, "", true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := c.source.identify(tc.ref)
-			if got != tc.want || (err != nil) != tc.err {
-				t.Errorf("%s: got %q, %v", tc.reason, got, err)
-			}
-		})
-	}
-	if calls := r.Interceptor().Total(); calls != 0 {
-		t.Errorf("it cost %d calls", calls)
 	}
 }
 

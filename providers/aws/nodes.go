@@ -4,43 +4,30 @@ import (
 	"cmp"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
 
 var _ cloudprovider.InformerUser = (*cloud)(nil)
-
-// instanceIndex is the name of the index of Nodes by their EC2 instance.
-const instanceIndex = "aws-instance-id"
-
-// instanceKeys is the function of that index.
-func instanceKeys(node *v1.Node) []string {
-	if id, ok := ec2InstanceID(node.Spec.ProviderID); ok {
-		return []string{id}
-	}
-
-	return nil
-}
 
 // nodeParts are the parts that serve Nodes, and are shared with load balancers.
 type nodeParts struct {
 	inventory *inventory.Inventory
 	zones     *vpc.Zones
-	source    *source
+	source    *nodes.Source
 }
 
 // newNodeParts creates the parts that serve Nodes.
-func newNodeParts(cfg *Config, id identity, api client.EC2, times tuning, lists *metrics.Snapshot) nodeParts {
+func newNodeParts(cfg *Config, id identity, api client.EC2, times nodes.Tuning, lists *metrics.Snapshot) nodeParts {
 	instances := inventory.New(api, inventory.Config{
 		Cluster: id.Cluster, VPC: id.VPC,
 		MaxAge: times.MaxAge, MissingAge: times.MissingAge, Window: times.Window, ListWait: times.ListWait, Timeout: times.Timeout, Clock: times.Clock,
@@ -48,7 +35,7 @@ func newNodeParts(cfg *Config, id identity, api client.EC2, times tuning, lists 
 	})
 	zones := vpc.NewZones(api)
 
-	return nodeParts{inventory: instances, zones: zones, source: newSource(sourceConfig{
+	return nodeParts{inventory: instances, zones: zones, source: nodes.New(nodes.Config{
 		Region: id.Region, VPC: id.VPC,
 		Families: cfg.families, TopologyTypes: cfg.topologyTypes,
 		SelfName: id.NodeName, SelfID: id.InstanceID,
@@ -58,7 +45,7 @@ func newNodeParts(cfg *Config, id identity, api client.EC2, times tuning, lists 
 
 // serveNodes creates the parts that serve Nodes and routes to them.
 func (c *cloud) serveNodes() {
-	id, times, api := c.identity, c.tuning.source.withDefaults(), c.clients.EC2
+	id, times, api := c.identity, c.tuning.source.WithDefaults(), c.clients.EC2
 	c.nodeParts = newNodeParts(c.config, id, api, times, metrics.New(ProviderName).Snapshot("instances"))
 	options := instanceOptions(c.tuning.instances)
 	options.Provider, options.DeleteByName = ProviderName, c.config.deleteByName
@@ -68,7 +55,7 @@ func (c *cloud) serveNodes() {
 	c.routes = routes.New(routes.Config{
 		Cluster: id.Cluster, VPC: id.VPC, TableID: c.config.Global.RouteTableID,
 		SelfName: id.NodeName, SelfID: id.InstanceID,
-		Inventory: c.inventory, Nodes: c.source.nodes.Load, InstanceOf: c.source.instanceOf,
+		Inventory: c.inventory, Nodes: c.source.Nodes, InstanceOf: c.source.InstanceOf,
 		Clock: c.tuning.routes,
 	}, api)
 }
@@ -83,7 +70,7 @@ func instanceOptions(o instance.Options) instance.Options {
 
 // evidenceSince returns the time since which no Lookup is about the account before
 // the last change: until then the inventory may have its instances.
-func evidenceSince(changed time.Time, t tuning) time.Time {
+func evidenceSince(changed time.Time, t nodes.Tuning) time.Time {
 	if changed.IsZero() {
 		return changed
 	}
@@ -97,11 +84,11 @@ func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetR
 // SetInformers enables lookups of Nodes by their instance. It is called before
 // the informers start.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
-	nodes, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), instanceIndex, instanceKeys)
+	index, err := nodes.IndexNodes(factory.Core().V1().Nodes().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Nodes cannot be looked up by their instances, no routes are created")
 
 		return
 	}
-	c.source.setNodes(nodes)
+	c.source.SetNodes(index)
 }

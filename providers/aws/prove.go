@@ -14,6 +14,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
@@ -57,7 +58,7 @@ func proveWith(ctx context.Context, candidate provider.Candidate, t cloudTuning)
 	all.Go(func() { proof.Identity = caller(ctx, clients) })
 	all.Go(func() { accepted, vpcErr = findVPC(ctx, clients.EC2, id.VPC) })
 	all.Go(func() {
-		parts := newNodeParts(cfg, id, clients.EC2, t.source.withDefaults(), nil)
+		parts := newNodeParts(cfg, id, clients.EC2, t.source.WithDefaults(), nil)
 		proof.Nodes, nodesErr = instance.Locate(ctx, ProviderName, parts.source, candidate.Nodes)
 	})
 	all.Wait()
@@ -106,7 +107,7 @@ func findVPC(ctx context.Context, api client.Network, vpc string) (found bool, e
 func (id *identity) checkNodes(found []instance.Instance) error {
 	var errs []error
 	for _, one := range found {
-		m, ok := one.(machine)
+		m, ok := one.(nodes.Machine)
 		if !ok {
 			return nil // a Fargate node, which is looked up in the VPC
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/tagging"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -111,7 +112,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 // those of production.
 type cloudTuning struct {
 	instances instance.Options
-	source    tuning
+	source    nodes.Tuning
 	client    client.Tuning
 	// routes is the clock of what is known about the network interfaces of routes.
 	routes    clock.Clock

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -237,29 +238,6 @@ func (r *region) initialize(v2 *instance.V2, node *v1.Node) {
 	}
 }
 
-// TestTopologyAtTheNextAttempt: a Node that waits is attempted every five
-// seconds. The failure of one attempt is not the result of the next one.
-func TestTopologyAtTheNextAttempt(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, sim.Options{})
-	id := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
-	synctest.Test(t, func(t *testing.T) {
-		s := r.in(t).directSource()
-		r.Interceptor().Inject("DescribeInstanceTopology", simserver.Nth(1), func(w http.ResponseWriter, q *http.Request, apply http.Handler) {
-			time.Sleep(time.Second)
-			sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No.")(w, q, apply)
-		})
-		begun := time.Now()
-		if _, err := s.topology.find(t.Context(), topologyKey{id, mustHave}); err == nil {
-			t.Error("the first attempt found the topology")
-		}
-		time.Sleep(time.Until(begun.Add(5 * time.Second)))
-		if nodes, err := s.topology.find(t.Context(), topologyKey{id, mustHave}); err != nil || len(nodes) != 1 {
-			t.Errorf("the next attempt: %v, %v", nodes, err)
-		}
-	})
-}
-
 // waitThrough makes lookups through an outage, and returns how long after it each
 // worked.
 func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref) map[string]time.Duration {
@@ -307,9 +285,9 @@ func (r *region) waitThrough(outage time.Duration, refs map[string]instance.Ref)
 
 // directSource returns a source without any cache that calls the region
 // without connections.
-func (r *region) directSource() *source {
+func (r *region) directSource() *nodes.Source {
 	r.t.Helper()
-	s, _ := r.direct()
+	s, _, _ := r.direct()
 
 	return s
 }
@@ -318,17 +296,17 @@ func (r *region) directSource() *source {
 // without connections.
 func (r *region) directRoutes(nodes ...*v1.Node) *routes.Routes {
 	r.t.Helper()
-	s, api := r.direct()
+	s, known, api := r.direct()
 	c := &cloud{}
 	c.source = s
 	r.withNodes(c, nodes...)
 
 	return routes.New(routes.Config{
-		Cluster: cluster.ID{Name: demo}, VPC: r.seed.VPC, Inventory: s.inventory, Nodes: s.nodes.Load, InstanceOf: s.instanceOf,
+		Cluster: cluster.ID{Name: demo}, VPC: r.seed.VPC, Inventory: known, Nodes: s.Nodes, InstanceOf: s.InstanceOf,
 	}, api)
 }
 
-func (r *region) direct() (*source, client.EC2) {
+func (r *region) direct() (*nodes.Source, *inventory.Inventory, client.EC2) {
 	r.t.Helper()
 	base, err := client.Load(r.t.Context(), client.Options{Middleware: []func(*middleware.Stack) error{r.ServeDirectly}})
 	if err != nil {
@@ -340,5 +318,5 @@ func (r *region) direct() (*source, client.EC2) {
 	}
 	known := inventory.New(clients.EC2, inventory.Config{Cluster: cluster.ID{Name: demo}, VPC: r.seed.VPC})
 
-	return newSource(sourceConfig{Region: r.Region(), VPC: r.seed.VPC}, clients.EC2, known, vpc.NewZones(clients.EC2)), clients.EC2
+	return nodes.New(nodes.Config{Region: r.Region(), VPC: r.seed.VPC}, clients.EC2, known, vpc.NewZones(clients.EC2)), known, clients.EC2
 }

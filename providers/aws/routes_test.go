@@ -17,6 +17,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -132,7 +133,7 @@ func TestListRoutesFails(t *testing.T) {
 		"no Nodes": {"the informer has not synced", func(_ *region, c *cloud) {
 			c.SetInformers(informers.NewSharedInformerFactory(kubetest.NewClientset(), 0))
 		}},
-		"no informer": {"SetInformers was not called", func(_ *region, c *cloud) { c.source.nodes.Store(nil) }},
+		"no informer": {"SetInformers was not called", func(_ *region, c *cloud) { c.source.SetNodes(nil) }},
 		"denied": {"a missing permission", func(r *region, _ *cloud) {
 			r.Interceptor().Inject("DescribeRouteTables", simserver.Always(), sim.Denied())
 		}},
@@ -461,7 +462,7 @@ func TestRouteToWhom(t *testing.T) {
 		"by name":  {"a Node without provider ID", "by-name", pods(1), nil},
 		"missing":  {"AWS-ROUTE-8: a Node that does not exist", "missing", pods(2), inventory.ErrAbsent},
 		"gone":     {"AWS-ROUTE-8: its instance is gone", "gone", pods(3), inventory.ErrAbsent},
-		"fargate":  {"there is nothing to lead to", "fargate", pods(4), errFargateRoute},
+		"fargate":  {"there is nothing to lead to", "fargate", pods(4), nodes.ErrFargateRoute},
 		"bad CIDR": {"AWS-ROUTE-8: no CIDR", "by-name", "10.0.0.0", apierr.ErrInvalid},
 	}
 	for name, tc := range cases {

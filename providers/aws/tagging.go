@@ -11,6 +11,7 @@ import (
 	"k8s.io/controller-manager/controller"
 	"k8s.io/klog/v2"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/tagging"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 )
@@ -54,7 +55,7 @@ func newTagging(initial app.ControllerInitContext, completed *ccmconfig.Complete
 			EC2:        c.clients.EC2,
 			Client:     client,
 			Nodes:      completed.SharedInformers.Core().V1().Nodes(),
-			InstanceID: ec2InstanceID,
+			InstanceID: nodes.InstanceID,
 			Metrics:    taggingMetrics(),
 			Events:     c.recorder,
 		})

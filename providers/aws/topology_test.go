@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	expiring "k8s.io/apimachinery/pkg/util/cache"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -50,17 +48,6 @@ func (r *region) noneThrottled() {
 	}
 }
 
-// topologyClock has the topology cache of a provider use a clock.
-func topologyClock(c *cloud) *clocktesting.FakeClock {
-	clock := clocktesting.NewFakeClock(time.Now())
-	o := c.source.topology
-	o.networkNodes = expiring.NewLRUExpireCacheWithClock(maxTopologyEntries, clock)
-	o.types = expiring.NewLRUExpireCacheWithClock(maxTypes, clock)
-	o.region = expiring.NewLRUExpireCacheWithClock(1, clock)
-
-	return clock
-}
-
 // layers are the topology labels that a new Node gets.
 func (r *region) layers(c *cloud, id string) ([]string, error) {
 	m, err := c.instances.InstanceMetadata(r.t.Context(), node(id, kubetest.Tainted()))
@@ -68,8 +55,8 @@ func (r *region) layers(c *cloud, id string) ([]string, error) {
 		return nil, err
 	}
 	var layers []string
-	for i := 1; m.AdditionalLabels[fmt.Sprintf("%s%d", labelLayer, i)] != ""; i++ {
-		layers = append(layers, m.AdditionalLabels[fmt.Sprintf("%s%d", labelLayer, i)])
+	for i := 1; m.AdditionalLabels[fmt.Sprintf("%s%d", nodes.LabelLayer, i)] != ""; i++ {
+		layers = append(layers, m.AdditionalLabels[fmt.Sprintf("%s%d", nodes.LabelLayer, i)])
 	}
 
 	return layers, nil
@@ -88,10 +75,10 @@ func TestTopologyErrors(t *testing.T) {
 	}{
 		"unsupported": {"AWS-TOPOLOGY-4: no labels, for 24 h", sim.Error(400, "UnsupportedOperation", "The functionality you requested is not available in this region."), true, 24 * time.Hour},
 		"no action":   {"AWS-TOPOLOGY-4: a partition without it", sim.Error(400, "InvalidAction", "The action DescribeInstanceTopology is not valid for this web service."), true, 24 * time.Hour},
-		"denied":      {"no labels, until the permission may have been added", sim.Denied(), true, deniedAge},
-		"throttled":   {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Throttled(), false, failedAge},
-		"other":       {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, failedAge},
-		"credentials": {"only UnauthorizedOperation means a missing permission", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, failedAge},
+		"denied":      {"no labels, until the permission may have been added", sim.Denied(), true, 5 * time.Minute},
+		"throttled":   {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Throttled(), false, 2 * time.Second},
+		"other":       {"AWS-TOPOLOGY-5: fails if the type matches, else goes on; AWS-TOPOLOGY-6: backs off", sim.Error(http.StatusBadRequest, "InvalidParameterValue", "No."), false, 2 * time.Second},
+		"credentials": {"only UnauthorizedOperation means a missing permission", sim.Error(http.StatusUnauthorized, "AuthFailure", "No."), false, 2 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +86,8 @@ func TestTopologyErrors(t *testing.T) {
 			r := newRegion(t, hurried)
 			must := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a", "b"}})
 			may := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a", "b"}})
-			c := r.connect(cloudTuning{})
-			clock := topologyClock(c)
+			clock := clocktesting.NewFakeClock(time.Now())
+			c := r.connect(cloudTuning{source: nodes.Tuning{TopologyClock: clock}})
 			r.Interceptor().Inject(describeTopology, simserver.Always(), tc.fault)
 			for range 3 {
 				if layers, err := r.layers(c, must); (err == nil) != tc.must || layers != nil {
@@ -128,8 +115,8 @@ func TestTopologyErrors(t *testing.T) {
 func TestTopologyAfterPermission(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, sim.Options{})
-	c := r.connect(cloudTuning{})
-	clock := topologyClock(c)
+	clock := clocktesting.NewFakeClock(time.Now())
+	c := r.connect(cloudTuning{source: nodes.Tuning{TopologyClock: clock}})
 	r.Interceptor().Inject(describeTopology, simserver.Always(), sim.Denied())
 	add := func() string {
 		return r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
@@ -156,8 +143,8 @@ func TestTopologyAfterPermission(t *testing.T) {
 func TestTopologyCache(t *testing.T) {
 	t.Parallel()
 	r := throttling(t)
-	c := r.connect(cloudTuning{client: paced})
-	clock := topologyClock(c)
+	clock := clocktesting.NewFakeClock(time.Now())
+	c := r.connect(cloudTuning{client: paced, source: nodes.Tuning{TopologyClock: clock}})
 	query := func(reason string, want int, ids ...string) {
 		t.Helper()
 		calls := r.calls(func() {
@@ -177,36 +164,10 @@ func TestTopologyCache(t *testing.T) {
 	query("another instance is read", 1, second)
 	third, fourth := add("m5.large"), add("m5.large")
 	query("by type", 1, third, third, fourth)
-	clock.Step(unsupportedAge - time.Second)
+	clock.Step(24*time.Hour - time.Second)
 	query("for 24 h", 0, first, second, third, fourth, add("m5.large"))
 	clock.Step(2 * time.Second)
 	query("for no more than 24 h", 2, third, first)
-	r.noneThrottled()
-}
-
-// TestTopologyOfMixedType: an instance without topology proves nothing
-// about the others of its type.
-func TestTopologyOfMixedType(t *testing.T) {
-	t.Parallel()
-	r := throttling(t)
-	c := r.connect(cloudTuning{client: paced, source: tuning{Window: 100 * time.Millisecond}})
-	with := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a"}})
-	without := r.seed.AddNode(sim.InstanceSpec{Type: mayHave})
-	got := map[string][]string{}
-	results, err := c.source.topology.fetch(t.Context(), []topologyKey{{with, mayHave}, {without, mayHave}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for p, result := range results {
-		got[p.id] = result.Value
-	}
-	later := r.seed.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"b"}})
-	if got[later], err = r.layers(c, later); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string][]string{with: {"a"}, without: nil, later: {"b"}}, got); diff != "" {
-		t.Errorf("AWS-TOPOLOGY-3: layers (-want +got):\n%s", diff)
-	}
 	r.noneThrottled()
 }
 
@@ -242,54 +203,6 @@ func TestTopologyBatches(t *testing.T) {
 	r.noneThrottled()
 }
 
-// TestTopologyOfDeleted: a deleted instance does not fail the others
-// (AWS-TOPOLOGY-6, AWS-API-5).
-func TestTopologyOfDeleted(t *testing.T) {
-	t.Parallel()
-	r := throttling(t)
-	c := r.connect(cloudTuning{client: paced})
-	existing := r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
-	gone := r.seed.AddNodes(3)
-	keys := []topologyKey{{existing, mustHave}}
-	for _, id := range gone {
-		keys = append(keys, topologyKey{id, mustHave})
-		r.Remove(id)
-	}
-	calls := r.calls(func() {
-		results, err := c.source.topology.fetch(t.Context(), keys)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := results[keys[0]]; got.Err != nil || !slices.Equal(got.Value, []string{"a"}) {
-			t.Errorf("AWS-API-5: got %v, %v", got.Value, got.Err)
-		}
-		for _, p := range keys[1:] {
-			if results[p].Err == nil {
-				t.Errorf("AWS-API-5: instance %s is gone, and that is no error", p.id)
-			}
-		}
-	})
-	if calls[describeTopology] > maxDead {
-		t.Errorf("AWS-TOPOLOGY-6: %d calls", calls[describeTopology])
-	}
-	results, err := c.source.topology.fetch(t.Context(), keys[1:])
-	if err != nil || len(results) != 3 {
-		t.Errorf("AWS-API-5: only deleted ones: got %v, %v", results, err)
-	}
-	r.noneThrottled()
-}
-
-// TestTopologySkipped: without a type no call is made.
-func TestTopologySkipped(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, hurried)
-	c := r.connect(cloudTuning{})
-	labels, err := c.source.topology.labels(t.Context(), kubetest.Node("n"), facts{id: "i-0abc"})
-	if err != nil || len(labels) != 0 || r.Interceptor().Total() != 0 {
-		t.Errorf("got %v, %v, %d calls", labels, err, r.Interceptor().Total())
-	}
-}
-
 // TestTopologyPattern: the pattern is the one of the cloud-config.
 func TestTopologyPattern(t *testing.T) {
 	t.Parallel()
@@ -301,13 +214,5 @@ func TestTopologyPattern(t *testing.T) {
 	}
 	if _, err := r.layers(c, r.seed.AddNode(sim.InstanceSpec{Type: mustHave})); err != nil {
 		t.Errorf("the type does not match the pattern: %v", err)
-	}
-}
-
-// TestNotFound reads the instances out of EC2's words.
-func TestNotFound(t *testing.T) {
-	t.Parallel()
-	if got := notFound(errors.New("the instance ID 'i-0abc' does not exist")); len(got) != 0 {
-		t.Errorf("an error of another account names %v", got)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -38,7 +38,7 @@ func TestZoneFailures(t *testing.T) {
 			r.Interceptor().Inject(describeZones, tc.when, tc.fault)
 			c := r.connect(cloudTuning{})
 			got, err := c.instances.InstanceMetadata(t.Context(), node(ids[0], kubetest.Tainted()))
-			if (err != nil) != tc.err || err == nil && got.AdditionalLabels[labelZoneID] != tc.label {
+			if (err != nil) != tc.err || err == nil && got.AdditionalLabels[nodes.LabelZoneID] != tc.label {
 				t.Errorf("%s: got %v, %v", tc.reason, got, err)
 			}
 			if got, err := c.instances.InstanceMetadata(t.Context(), node(ids[0])); err != nil || len(got.NodeAddresses) == 0 {
@@ -72,23 +72,5 @@ func TestZonesOnce(t *testing.T) {
 				t.Errorf("AWS-TOPOLOGY-2: want zones to be read once, got %d calls", calls[describeZones])
 			}
 		})
-	}
-}
-
-// TestUnknownZone: a zone that AWS does not list is an error that the user gets
-// of.
-func TestUnknownZone(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, sim.Options{})
-	c := r.connect(cloudTuning{})
-	_, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a")
-	if err == nil || instance.ReasonOf(err) != instance.ReasonNoZone {
-		t.Errorf("want an error with the reason %s, got %v", instance.ReasonNoZone, err)
-	}
-	if _, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "mars-1a"); err == nil || r.Interceptor().Count(describeZones) != 1 {
-		t.Errorf("want zones not to be read again at once, got %v, %d calls", err, r.Interceptor().Count(describeZones))
-	}
-	if labels, err := zoneLabels(t.Context(), c.zones, kubetest.Node("n"), "us-west-2a"); err != nil || labels[labelZoneID] != "usw2-az2" {
-		t.Errorf("another zone: got %v, %v", labels, err)
 	}
 }

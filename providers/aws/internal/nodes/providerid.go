@@ -1,4 +1,4 @@
-package aws
+package nodes
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 )
 
-// ec2InstanceID returns the EC2 instance of a provider ID, or false if it
+// InstanceID returns the EC2 instance of a provider ID, or false if it
 // contains none.
-func ec2InstanceID(providerID string) (id string, ok bool) {
+func InstanceID(providerID string) (id string, ok bool) {
 	id, err := inventory.ParseProviderID(providerID)
 
 	return id, err == nil && !inventory.IsFargate(id)

@@ -1,4 +1,4 @@
-package aws
+package nodes
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 )
 
-// labelZoneID is the label with the ID of the zone. Unlike its name, that is the
+// LabelZoneID is the label with the ID of the zone. Unlike its name, that is the
 // same in all accounts.
-const labelZoneID = "topology.k8s.aws/zone-id"
+const LabelZoneID = "topology.k8s.aws/zone-id"
 
 // zoneLabels returns the labels of a zone, unless the Node has them. Without
 // the permission to list zones there are none.
 func zoneLabels(ctx context.Context, zones *vpc.Zones, node *v1.Node, name string) (map[string]string, error) {
-	if _, labeled := node.Labels[labelZoneID]; labeled {
+	if _, labeled := node.Labels[LabelZoneID]; labeled {
 		return map[string]string{}, nil
 	}
 	zone, err := zones.Get(ctx, name)
 	switch {
 	case errors.Is(err, apierr.ErrDenied):
-		klog.FromContext(ctx).Error(err, "Node gets no label for its zone ID: allow ec2:DescribeAvailabilityZones", "node", klog.KObj(node), "label", labelZoneID)
+		klog.FromContext(ctx).Error(err, "Node gets no label for its zone ID: allow ec2:DescribeAvailabilityZones", "node", klog.KObj(node), "label", LabelZoneID)
 
 		return map[string]string{}, nil
 	case errors.Is(err, vpc.ErrNoZone):
@@ -36,5 +36,5 @@ func zoneLabels(ctx context.Context, zones *vpc.Zones, node *v1.Node, name strin
 		return map[string]string{}, nil
 	}
 
-	return map[string]string{labelZoneID: zone.ID}, nil
+	return map[string]string{LabelZoneID: zone.ID}, nil
 }

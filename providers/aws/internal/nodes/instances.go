@@ -1,4 +1,4 @@
-package aws
+package nodes
 
 import (
 	"cmp"
@@ -24,8 +24,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 )
 
-// sourceConfig is the part of the configuration that Nodes depend on.
-type sourceConfig struct {
+// Config is what a Source is made of.
+type Config struct {
 	Region string
 	VPC    string
 	// Families are the families of Node addresses, in this order.
@@ -35,32 +35,37 @@ type sourceConfig struct {
 	// SelfName and SelfID are the Node that this process runs on and its
 	// instance. Both are empty if that is not known.
 	SelfName, SelfID string
-	Tuning           tuning
+	Tuning           Tuning
 }
 
-// tuning are the durations that tests shorten. Zero values select those of
+// Tuning are the durations and clocks that tests replace. Zero values select those of
 // production.
-type tuning struct {
+type Tuning struct {
 	// MaxAge, MissingAge, Window, ListWait and Timeout are fields of inventory.Config.
 	MaxAge, MissingAge, Window, ListWait, Timeout time.Duration
 	// Clock is the clock of the inventory and of the cache of Fargate nodes.
 	Clock clock.PassiveClock
+	// TopologyClock is the clock of the cache of topologies, the real one if it is nil.
+	TopologyClock clock.PassiveClock
 }
 
-func (t tuning) withDefaults() tuning {
-	return tuning{
+// WithDefaults returns the durations with those of production.
+func (t Tuning) WithDefaults() Tuning {
+	return Tuning{
 		MaxAge:     cmp.Or(t.MaxAge, inventory.DefaultMaxAge),
 		MissingAge: cmp.Or(t.MissingAge, inventory.DefaultMissingAge),
 		Window:     cmp.Or(t.Window, inventory.DefaultWindow),
 		ListWait:   t.ListWait,
 		Timeout:    cmp.Or(t.Timeout, inventory.DefaultTimeout),
 		Clock:      t.Clock,
+
+		TopologyClock: t.TopologyClock,
 	}
 }
 
-// source looks up EC2 instances and Fargate nodes.
-type source struct {
-	config    sourceConfig
+// Source looks up EC2 instances and Fargate nodes.
+type Source struct {
+	config    Config
 	inventory *inventory.Inventory
 	fargate   *fargate
 	zones     *vpc.Zones
@@ -69,13 +74,13 @@ type source struct {
 	nodes atomic.Pointer[nodeindex.Index]
 }
 
-var _ instance.Source = (*source)(nil)
+var _ instance.Source = (*Source)(nil)
 
-// newSource returns a source. The inventory and the zones are shared.
-func newSource(config sourceConfig, api client.Instances, instances *inventory.Inventory, zones *vpc.Zones) *source {
-	config.Tuning = config.Tuning.withDefaults()
+// New returns a source. The inventory and the zones are shared.
+func New(config Config, api client.Instances, instances *inventory.Inventory, zones *vpc.Zones) *Source {
+	config.Tuning = config.Tuning.WithDefaults()
 
-	return &source{
+	return &Source{
 		config:    config,
 		inventory: instances,
 		fargate:   newFargate(api, config.VPC, config.Tuning),
@@ -84,11 +89,11 @@ func newSource(config sourceConfig, api client.Instances, instances *inventory.I
 	}
 }
 
-// setNodes sets in the source the provider IDs of Nodes by their names.
-func (s *source) setNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
+// SetNodes sets the index of the Nodes of the cluster that [IndexNodes] made.
+func (s *Source) SetNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
-// errFargateRoute means that a Node has no instance that a route could lead to.
-var errFargateRoute = errors.New("a Fargate node has no EC2 instance")
+// Nodes returns the Nodes of the cluster, nil until there are informers.
+func (s *Source) Nodes() *nodeindex.Index { return s.nodes.Load() }
 
 // facts are the properties of a Node's instance.
 type facts struct {
@@ -99,7 +104,7 @@ type facts struct {
 // factsOf returns the facts about an instance that was found.
 func factsOf(found instance.Instance, families []address.Family) (facts, error) {
 	switch n := found.(type) {
-	case machine:
+	case Machine:
 		addresses, err := nodeAddresses(n.Instance, families)
 
 		return facts{id: n.ID, instanceType: n.Type, zone: n.AvailabilityZone, addresses: addresses}, err
@@ -110,15 +115,15 @@ func factsOf(found instance.Instance, families []address.Family) (facts, error) 
 	return facts{}, fmt.Errorf("instance is a %T, not one of EC2", found)
 }
 
-// machine is an EC2 instance.
-type machine struct{ *inventory.Instance }
+// Machine is an EC2 instance.
+type Machine struct{ *inventory.Instance }
 
 // ProviderID implements instance.Instance.
-func (m machine) ProviderID() string { return inventory.FormatProviderID(m.AvailabilityZone, m.ID) }
+func (m Machine) ProviderID() string { return inventory.FormatProviderID(m.AvailabilityZone, m.ID) }
 
 // State implements instance.Instance. An instance on its way up or down is not
 // stopped: it may still run.
-func (m machine) State() instance.State {
+func (m Machine) State() instance.State {
 	switch m.Instance.State {
 	case types.InstanceStateNameTerminated:
 		return instance.Terminated
@@ -133,7 +138,7 @@ func (m machine) State() instance.State {
 }
 
 // Accepts implements instance.Source.
-func (s *source) Accepts(providerID string) error {
+func (s *Source) Accepts(providerID string) error {
 	_, err := inventory.ParseProviderID(providerID)
 
 	return err
@@ -141,12 +146,12 @@ func (s *source) Accepts(providerID string) error {
 
 // Lookup implements instance.Source with the inventory, which batches
 // concurrent queries.
-func (s *source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *Source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 	return s.find(ctx, ref, lookups{s.inventory.Find, s.inventory.FindByName, s.fargate.find})
 }
 
 // Confirm implements instance.Source by queries to EC2.
-func (s *source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
+func (s *Source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
 	return s.find(ctx, ref, lookups{s.inventory.Confirm, s.inventory.ConfirmByName, s.fargate.confirm})
 }
 
@@ -157,7 +162,7 @@ type lookups struct {
 }
 
 // find runs the lookup that matches the Ref.
-func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instance.Result {
+func (s *Source) find(ctx context.Context, ref instance.Ref, by lookups) instance.Result {
 	id, err := s.identify(ref)
 	switch {
 	case err != nil:
@@ -169,20 +174,20 @@ func (s *source) find(ctx context.Context, ref instance.Ref, by lookups) instanc
 	case id == "":
 		found, err := by.name(ctx, ref.NodeName)
 
-		return result(instance.FoundByName(machine{found}), err)
+		return result(instance.FoundByName(Machine{found}), err)
 	}
 	found, err := by.id(ctx, id)
 	if ref.ProviderID == "" && id == s.config.SelfID { // the Node has the name of the one that this process runs on
-		return result(instance.FoundByName(machine{found}), err)
+		return result(instance.FoundByName(Machine{found}), err)
 	}
 
-	return result(instance.Found(machine{found}), err)
+	return result(instance.Found(Machine{found}), err)
 }
 
 // identify returns the identifier of a Ref's instance: its provider ID, or the
 // ID in its name. It is empty if EC2 must be queried for the name. A provider
 // ID of another region is an error: the configured region does not have it.
-func (s *source) identify(ref instance.Ref) (id string, err error) {
+func (s *Source) identify(ref instance.Ref) (id string, err error) {
 	if ref.ProviderID == "" {
 		return s.identifyName(ref.NodeName)
 	}
@@ -196,7 +201,7 @@ func (s *source) identify(ref instance.Ref) (id string, err error) {
 
 // identifyName returns the ID of a Node's instance if it can be determined
 // without EC2, otherwise an empty string.
-func (s *source) identifyName(nodeName string) (id string, err error) {
+func (s *Source) identifyName(nodeName string) (id string, err error) {
 	switch {
 	case nodeName == "":
 		return "", errors.New("the node has neither a provider ID nor a name")
@@ -212,14 +217,17 @@ func (s *source) identifyName(nodeName string) (id string, err error) {
 	return "", nil
 }
 
-// instanceOf returns the EC2 instance of a Node, by name.
-func (s *source) instanceOf(ctx context.Context, nodeName string) (*inventory.Instance, error) {
+// ErrFargateRoute means that a Node has no instance that a route could lead to.
+var ErrFargateRoute = errors.New("a Fargate node has no EC2 instance")
+
+// InstanceOf returns the EC2 instance of a Node, by name.
+func (s *Source) InstanceOf(ctx context.Context, nodeName string) (*inventory.Instance, error) {
 	id, err := s.identifyName(nodeName)
 	switch {
 	case err != nil:
 		return nil, err
 	case inventory.IsFargate(id):
-		return nil, errFargateRoute
+		return nil, ErrFargateRoute
 	case id != "":
 		return s.inventory.Find(ctx, id)
 	}
@@ -247,7 +255,7 @@ func result(found instance.Result, err error) instance.Result {
 
 // Metadata implements instance.Source. Labels are written only when a Node is
 // initialized; afterwards only the addresses are used, which cost no call.
-func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
+func (s *Source) Metadata(ctx context.Context, node *v1.Node, found instance.Instance) (*cloudprovider.InstanceMetadata, error) {
 	f, err := factsOf(found, s.config.Families)
 	if err != nil {
 		return nil, err
@@ -271,7 +279,7 @@ func (s *source) Metadata(ctx context.Context, node *v1.Node, found instance.Ins
 
 // labels returns the labels of a new Node in addition to those of the
 // framework. They are written once and never corrected.
-func (s *source) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
+func (s *Source) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
 	if f.zone == "" {
 		return nil, fmt.Errorf("EC2 does not return the availability zone now: %w", apierr.ErrUnavailable)
 	}

@@ -1,4 +1,4 @@
-package aws
+package nodes
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -25,9 +26,9 @@ import (
 )
 
 const (
-	// labelLayer is the prefix of the labels for the network nodes above an
+	// LabelLayer is the prefix of the labels for the network nodes above an
 	// instance, outermost first. Its number follows.
-	labelLayer = "topology.k8s.aws/network-node-layer-"
+	LabelLayer = "topology.k8s.aws/network-node-layer-"
 
 	// maxTopologies is the maximum number of instances in one call.
 	maxTopologies = 100
@@ -68,15 +69,19 @@ type topology struct {
 	networkNodes, types, region *expiring.LRUExpireCache
 }
 
-func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory.Inventory, t tuning) *topology {
+func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory.Inventory, t Tuning) *topology {
+	by := t.TopologyClock
+	if by == nil {
+		by = clock.RealClock{}
+	}
 	o := &topology{
 		api:          api,
 		must:         must,
 		peers:        instances.Peek,
 		running:      make(chan struct{}, 1),
-		networkNodes: expiring.NewLRUExpireCache(maxTopologyEntries),
-		types:        expiring.NewLRUExpireCache(maxTypes),
-		region:       expiring.NewLRUExpireCache(1),
+		networkNodes: expiring.NewLRUExpireCacheWithClock(maxTopologyEntries, by),
+		types:        expiring.NewLRUExpireCacheWithClock(maxTypes, by),
+		region:       expiring.NewLRUExpireCacheWithClock(1, by),
 	}
 	o.batch = batch.New(o.fetch, batch.Options{Window: t.Window, MaxSize: maxTopologies, Timeout: t.Timeout})
 
@@ -86,7 +91,7 @@ func newTopology(api client.Instances, must *regexp.Regexp, instances *inventory
 // labels returns the topology labels of an instance, unless the Node has them.
 // A failure is an error only for types that require a topology.
 func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[string]string, error) {
-	if _, labeled := node.Labels[labelLayer+"1"]; labeled || f.instanceType == "" {
+	if _, labeled := node.Labels[LabelLayer+"1"]; labeled || f.instanceType == "" {
 		return nil, nil
 	}
 	nodes, err := o.find(ctx, topologyKey{f.id, f.instanceType})
@@ -98,7 +103,7 @@ func (o *topology) labels(ctx context.Context, node *v1.Node, f facts) (map[stri
 	}
 	labels := make(map[string]string, len(nodes))
 	for i, name := range nodes {
-		labels[labelLayer+strconv.Itoa(i+1)] = name
+		labels[LabelLayer+strconv.Itoa(i+1)] = name
 	}
 
 	return labels, nil

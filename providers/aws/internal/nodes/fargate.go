@@ -1,4 +1,4 @@
-package aws
+package nodes
 
 import (
 	"context"
@@ -55,7 +55,7 @@ type fargate struct {
 	batch *batch.Batcher[netip.Addr, *pod]
 }
 
-func newFargate(api client.Instances, vpc string, t tuning) *fargate {
+func newFargate(api client.Instances, vpc string, t Tuning) *fargate {
 	f := &fargate{api: api, vpc: vpc}
 	f.batch = batch.New(f.describe, batch.Options{Window: t.Window, MaxSize: maxPods, Timeout: t.Timeout})
 	f.pods = cache.New(f.batch.Get, cache.Options{
