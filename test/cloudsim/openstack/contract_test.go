@@ -32,9 +32,7 @@ const contractTimeout = 5 * time.Minute
 func TestContract(t *testing.T) {
 	t.Parallel()
 	scenarios, err := contract.Scenarios()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, d := range contractDifferences {
 		if !slices.ContainsFunc(scenarios, func(s *contract.Scenario) bool { return s.Name == d.scenario }) {
 			t.Errorf("difference in %s, step %q: no such scenario", d.scenario, d.step)
@@ -44,13 +42,9 @@ func TestContract(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			want, err := contract.Recorded(s.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			target, err := newContractTarget()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() {
 				if err := target.close(); err != nil {
 					t.Error(err)

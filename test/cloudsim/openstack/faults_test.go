@@ -37,9 +37,7 @@ func TestStaleReads(t *testing.T) {
 				}
 				for read := range 2 {
 					server, err := servers.Get(t.Context(), client, id).Extract()
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if server.Name == want {
 						continue
 					}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 	gopheropenstack "github.com/gophercloud/gophercloud/v2/openstack"
 
@@ -14,9 +15,7 @@ import (
 func start(t *testing.T, opts openstack.Options) *openstack.Cloud {
 	t.Helper()
 	cloud, err := openstack.Start(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := cloud.Close(); err != nil {
 			t.Error(err)
@@ -50,9 +49,7 @@ func login(t *testing.T, cloud *openstack.Cloud, options gophercloud.AuthOptions
 func compute(t *testing.T, client *gophercloud.ProviderClient, region string) *gophercloud.ServiceClient {
 	t.Helper()
 	c, err := gopheropenstack.NewComputeV2(client, gophercloud.EndpointOpts{Region: region})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	return c
 }
@@ -61,9 +58,7 @@ func compute(t *testing.T, client *gophercloud.ProviderClient, region string) *g
 func network(t *testing.T, client *gophercloud.ProviderClient, region string) *gophercloud.ServiceClient {
 	t.Helper()
 	c, err := gopheropenstack.NewNetworkV2(client, gophercloud.EndpointOpts{Region: region})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	return c
 }
@@ -72,9 +67,21 @@ func network(t *testing.T, client *gophercloud.ProviderClient, region string) *g
 func loadBalancer(t *testing.T, client *gophercloud.ProviderClient, region string) *gophercloud.ServiceClient {
 	t.Helper()
 	c, err := gopheropenstack.NewLoadBalancerV2(client, gophercloud.EndpointOpts{Region: region})
+	must(t, err)
+
+	return c
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
 
-	return c
+func check(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }

@@ -40,14 +40,6 @@ func (k *call) quotaProject() (string, error) {
 	return project, nil
 }
 
-func listQuotas(k *call) (response, error) {
-	if !k.caller.admin() {
-		return response{}, notAllowed("get_quota")
-	}
-
-	return found("quotas", []object{})
-}
-
 func showQuotas(k *call) (response, error) {
 	project, err := k.quotaProject()
 	if err != nil {
@@ -56,19 +48,6 @@ func showQuotas(k *call) (response, error) {
 	doc := object{}
 	for _, row := range k.quotaRows(project) {
 		doc[row.name] = row.limit
-	}
-
-	return found("quota", doc)
-}
-
-func showQuotaDetails(k *call) (response, error) {
-	project, err := k.quotaProject()
-	if err != nil {
-		return response{}, err
-	}
-	doc := object{}
-	for _, row := range k.quotaRows(project) {
-		doc[row.name] = object{"limit": row.limit, "used": row.used, "reserved": 0}
 	}
 
 	return found("quota", doc)

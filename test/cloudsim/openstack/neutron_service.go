@@ -86,10 +86,8 @@ func neutronActions() []route {
 		{method: "PUT", path: "/v2.0/routers/{id}/remove_router_interface", op: "RemoveRouterInterface", handle: removeRouterInterface},
 		{method: "PUT", path: "/v2.0/routers/{id}/add_extraroutes", op: "AddExtraroutes", handle: needs("extraroute-atomic", addRoutes)},
 		{method: "PUT", path: "/v2.0/routers/{id}/remove_extraroutes", op: "RemoveExtraroutes", handle: needs("extraroute-atomic", removeRoutes)},
-		{method: "GET", path: "/v2.0/quotas", op: "ListQuotas", handle: listQuotas},
 		{method: "GET", path: "/v2.0/quotas/{project}", op: "ShowQuotas", handle: showQuotas},
 		{method: "GET", path: "/v2.0/quotas/{project}/default", op: "ShowDefaultQuotas", handle: showQuotas},
-		{method: "GET", path: "/v2.0/quotas/{project}/details", op: "ShowQuotaDetails", handle: needs("quota_details", showQuotaDetails)},
 		{method: "PUT", path: "/v2.0/quotas/{project}", op: "UpdateQuotas", handle: updateQuotas},
 	}
 	tags, tag := "/v2.0/{sort}/{id}/tags", "/v2.0/{sort}/{id}/tags/{tag}"
@@ -98,7 +96,6 @@ func neutronActions() []route {
 		{method: "GET", path: tag, op: "ShowTag", handle: showTag},
 		{method: "PUT", path: tags, op: "ReplaceTags", handle: replaceTags},
 		{method: "PUT", path: tag, op: "AddTag", handle: addTag},
-		{method: "DELETE", path: tags, op: "DeleteTags", handle: deleteTags},
 		{method: "DELETE", path: tag, op: "DeleteTag", handle: deleteTag},
 	} {
 		r.reader, r.handle = true, needs("standard-attr-tag", r.handle)

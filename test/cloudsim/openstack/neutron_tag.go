@@ -137,13 +137,3 @@ func deleteTag(k *call) (response, error) {
 
 	return response{status: http.StatusNoContent}, nil
 }
-
-func deleteTags(k *call) (response, error) {
-	s, err := k.tagged()
-	if err != nil {
-		return response{}, err
-	}
-	k.setTags(s, nil)
-
-	return response{status: http.StatusNoContent}, nil
-}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -151,9 +150,7 @@ func TestLeaksOfNeutron(t *testing.T) {
 		"security group lb of port node in network private",
 		"tag ours of router router",
 	}
-	if diff := cmp.Diff(want, s.cloud.Leaks()); diff != "" {
-		t.Errorf("leaks (-want +got):\n%s", diff)
-	}
+	check(t, "leaks", want, s.cloud.Leaks())
 	if lines := strings.Join(s.cloud.Resources(), "\n"); !strings.Contains(lines, "floating IP 198.51.100.11, description ours") || strings.Contains(lines, s.vars["lb"]) {
 		t.Errorf("resources have settings and no IDs:\n%s", lines)
 	}
@@ -165,51 +162,6 @@ func TestLeaksOfNeutron(t *testing.T) {
 		t.Errorf("left after the state is restored: %v", leaks)
 	}
 	s.run(t, step{method: "GET", path: "ports/$gone$", status: 200}, step{method: "GET", path: "security-groups/$lb$", status: 404, kind: "SecurityGroupNotFound"})
-}
-
-func TestStaleReadsOfNeutron(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, openstack.Options{})
-	s.cloud.SetStaleReads(openstack.StaleReads{Every: 1, Reads: 1})
-	s.run(t,
-		step{method: "POST", path: "security-groups", body: `{"security_group":{"name":"g"}}`, status: 201, save: "g"},
-		step{method: "GET", path: "security-groups/$g$", status: 404, kind: "SecurityGroupNotFound"},
-		step{method: "PUT", path: "security-groups/$g$", body: `{"security_group":{"name":"h"}}`, status: 200},
-	)
-	if name := s.call(t, "GET", "security-groups/$g$", "").object()["name"]; name != "g" {
-		t.Errorf("right after the change the name is %v, want the old one", name)
-	}
-	if name := s.call(t, "GET", "security-groups/$g$", "").object()["name"]; name != "h" {
-		t.Errorf("then the name is %v, want the new one", name)
-	}
-}
-
-func TestUnknownFilters(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason  string
-		without []string
-		profile openstack.Profile
-		query   string
-		status  int
-		rows    int
-	}{
-		"validated":         {"Zed has filter-validation", nil, openstack.Amphora, "foo=bar", 400, 0},
-		"ignored":           {"without it an unknown filter returns everything", []string{"filter-validation"}, openstack.Amphora, "foo=bar", 200, 2},
-		"groups":            {"without the extension the filter by groups does", []string{"filter-validation", "port-security-groups-filtering"}, openstack.Amphora, "security_groups=11111111-1111-4111-8111-111111111111", 200, 2},
-		"tags of old cloud": {"", nil, openstack.Bare, "tags=x&port_security_enabled=true", 200, 2},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSite(t, openstack.Options{Profile: tc.profile})
-			s.cloud.SetWithoutExtensions(tc.without...)
-			got := s.call(t, "GET", "ports?"+tc.query, "")
-			if rows, _ := got.body["ports"].([]any); got.status != tc.status || len(rows) != tc.rows {
-				t.Errorf("%s: %d %v", tc.reason, got.status, got.body)
-			}
-		})
-	}
 }
 
 func TestBareCloudLacksAttributes(t *testing.T) {
@@ -237,9 +189,7 @@ func TestBareCloudLacksAttributes(t *testing.T) {
 func novaAddresses(t *testing.T, s *site, id string) []string {
 	t.Helper()
 	server, err := servers.Get(t.Context(), compute(t, connect(t, s.cloud, openstack.UserCCM), ""), id).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []string
 	for name, entries := range server.Addresses {
 		for _, entry := range entries.([]any) {
@@ -264,9 +214,7 @@ func TestNovaKnowsAddressesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.SetTime(begin.Add(59 * time.Second))
-	if diff := cmp.Diff(before, novaAddresses(t, s, id)); diff != "" {
-		t.Errorf("before the cache is renewed (-want +got):\n%s", diff)
-	}
+	check(t, "before the cache is renewed", before, novaAddresses(t, s, id))
 	clock.SetTime(begin.Add(time.Minute))
 	if got := novaAddresses(t, s, id); len(got) != len(before)+1 {
 		t.Errorf("a minute later the addresses are %v, want the floating IP among them", got)

@@ -104,14 +104,6 @@ func showFlavor(k *call) (response, error) {
 	return found("flavor", k.flavorDocument(f, true))
 }
 
-func listFlavorSpecs(k *call) (response, error) {
-	if _, err := showFlavor(k); err != nil {
-		return response{}, err
-	}
-
-	return found("extra_specs", orEmpty(k.region.nova.flavors.get(k.path("id")).specs))
-}
-
 // flavorOrders are the orders of lists of flavors; others leave that by ID.
 var flavorOrders = map[string]func(a, b *flavor) int{
 	"name":      func(a, b *flavor) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) },

@@ -28,16 +28,6 @@ func showServer(k *call) (response, error) {
 	return found("server", k.unknownServer(s))
 }
 
-// listServerAddresses responds with the addresses by network.
-func listServerAddresses(k *call) (response, error) {
-	s, err := k.seen(k.path("id"))
-	if err != nil {
-		return response{}, err
-	}
-
-	return found("addresses", k.addressDocument(s, false))
-}
-
 // listServerTags responds with the tags, from 2.26 on (nova:
 // api/openstack/compute/server_tags.py).
 func listServerTags(k *call) (response, error) {
@@ -178,28 +168,6 @@ func listServerActions(k *call) (response, error) {
 	}
 
 	return found("instanceActions", rows)
-}
-
-// showServerAction responds with one of them.
-func showServerAction(k *call) (response, error) {
-	s, err := k.acted()
-	if err != nil {
-		return response{}, err
-	}
-	for _, a := range s.actions {
-		if requestID(s, a) != k.path("request") {
-			continue
-		}
-		o := k.actionDocument(s, a)
-		o["events"] = []object{{
-			"event": "compute__do_" + a.action, "result": "Success",
-			"start_time": rounded(a.start).Format(novaTimeMicro), "finish_time": rounded(a.updated).Format(novaTimeMicro),
-		}}
-
-		return found("instanceAction", o)
-	}
-
-	return response{}, fail(http.StatusNotFound, "", "Action %s not found", k.path("request"))
 }
 
 func (k *call) actionDocument(s *server, a serverAction) object {

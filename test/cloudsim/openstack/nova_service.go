@@ -22,14 +22,11 @@ func (c *Cloud) novaService() *service {
 			{method: "POST", path: "/v2.1/servers/{id}/action", op: "RunServerAction", handle: runServerAction, reader: true},
 			{method: "GET", path: "/v2.1/servers/{id}/tags", op: "ListServerTags", handle: listServerTags},
 			{method: "GET", path: "/v2.1/servers/{id}/os-interface", op: "ListServerInterfaces", handle: listServerInterfaces},
-			{method: "GET", path: "/v2.1/servers/{id}/ips", op: "ListServerAddresses", handle: listServerAddresses},
 			{method: "GET", path: "/v2.1/servers/{id}/os-instance-actions", op: "ListServerActions", handle: listServerActions},
-			{method: "GET", path: "/v2.1/servers/{id}/os-instance-actions/{request}", op: "ShowServerAction", handle: showServerAction},
 			{method: "GET", path: "/v2.1/flavors", op: "ListFlavors", handle: listFlavors},
 			{method: "POST", path: "/v2.1/flavors", op: "CreateFlavor", handle: createFlavor, reader: true},
 			{method: "GET", path: "/v2.1/flavors/detail", op: "ListFlavorsDetail", handle: listFlavors},
 			{method: "GET", path: "/v2.1/flavors/{id}", op: "ShowFlavor", handle: showFlavor},
-			{method: "GET", path: "/v2.1/flavors/{id}/os-extra_specs", op: "ListFlavorSpecs", handle: listFlavorSpecs},
 		},
 		rewrite: novaPath,
 		prepare: novaPrepare,
@@ -74,10 +71,10 @@ func novaPath(t *target) {
 var novaRules = map[string]string{
 	"ListServers": "servers:index", "ListServersDetail": "servers:detail", "ShowServer": "servers:show",
 	"UpdateServer": "servers:update", "DeleteServer": "servers:delete", "RunServerAction": "servers:stop",
-	"ListServerAddresses": "ips:index", "ListServerTags": "os-server-tags:index",
+	"ListServerTags":       "os-server-tags:index",
 	"ListServerInterfaces": "os-attach-interfaces:list", "ListServerActions": "os-instance-actions:list",
-	"ShowServerAction": "os-instance-actions:show", "CreateFlavor": "os-flavor-manage:create", "ListFlavors": "flavors", "ListFlavorsDetail": "flavors",
-	"ShowFlavor": "flavors", "ListFlavorSpecs": "os-flavor-extra-specs:index",
+	"CreateFlavor": "os-flavor-manage:create", "ListFlavors": "flavors", "ListFlavorsDetail": "flavors",
+	"ShowFlavor": "flavors",
 }
 
 func novaDenied(k *call) *apiError { return novaForbidden(novaRules[k.route.op]) }

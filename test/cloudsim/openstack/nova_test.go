@@ -3,13 +3,11 @@ package openstack_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/instanceactions"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
-	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -107,15 +105,11 @@ func TestCellThatIsDown(t *testing.T) {
 		t.Errorf("server below 2.69: %v, want 500", err)
 	}
 	body, err := getJSON(t, modern, "servers/"+there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
 		"OS-EXT-AZ:availability_zone", "OS-EXT-STS:power_state", "created", "flavor", "id", "image", "links", "status", "tenant_id", "user_id",
 	}
-	if diff := cmp.Diff(want, sortedFields(body["server"])); diff != "" {
-		t.Errorf("fields of the server (-want +got):\n%s", diff)
-	}
+	check(t, "fields of the server", want, sortedFields(body["server"]))
 	for id, zone := range map[string]string{there: "UNKNOWN", zoned: "az-2"} {
 		server, err := servers.Get(t.Context(), modern, id).Extract()
 		if err != nil || server.Status != "UNKNOWN" || server.AvailabilityZone != zone || len(server.Addresses) > 0 {
@@ -124,13 +118,9 @@ func TestCellThatIsDown(t *testing.T) {
 	}
 	row, _ := getJSON(t, modern, "servers")
 	list, _ := row["servers"].([]any)
-	if diff := cmp.Diff([]string{"id", "links", "status"}, sortedFields(list[0])); diff != "" {
-		t.Errorf("fields in the list without details (-want +got):\n%s", diff)
-	}
+	check(t, "fields in the list without details", []string{"id", "links", "status"}, sortedFields(list[0]))
 	cloud.SetCell("", "cell2", openstack.CellUp)
-	if diff := cmp.Diff([]string{"zoned", "there", "here"}, names(t, modern, "")); diff != "" {
-		t.Errorf("list when the cell is back (-want +got):\n%s", diff)
-	}
+	check(t, "list when the cell is back", []string{"zoned", "there", "here"}, names(t, modern, ""))
 }
 
 // TestFullPageHidesUnknownServers shows that the first page has no room for servers
@@ -143,13 +133,9 @@ func TestFullPageHidesUnknownServers(t *testing.T) {
 	}
 	client := nova(t, cloud, openstack.UserCCM, "2.69")
 	cloud.SetCell("", "cell-a", openstack.CellDown)
-	if diff := cmp.Diff([]string{"c", "b"}, names(t, client, "")); diff != "" {
-		t.Errorf("full page (-want +got):\n%s", diff)
-	}
+	check(t, "full page", []string{"c", "b"}, names(t, client, ""))
 	cloud.SetCell("", "cell-b", openstack.CellDown)
-	if diff := cmp.Diff([]string{"UNKNOWN", "c"}, names(t, client, "")); diff != "" {
-		t.Errorf("page with room for one (-want +got):\n%s", diff)
-	}
+	check(t, "page with room for one", []string{"UNKNOWN", "c"}, names(t, client, ""))
 }
 
 // TestIncompleteMapping shows living servers that are 404.
@@ -169,85 +155,9 @@ func TestIncompleteMapping(t *testing.T) {
 			t.Errorf("actions: %v, want 404", err)
 		}
 	}
-	if diff := cmp.Diff([]string{"lost"}, names(t, client, "")); diff != "" {
-		t.Errorf("list (-want +got):\n%s", diff)
-	}
+	check(t, "list", []string{"lost"}, names(t, client, ""))
 	cloud.SetServerMapped(lost, true)
 	if _, err := servers.Get(t.Context(), client, lost).Extract(); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestDeletedServers covers what remains of a server, until it is archived.
-func TestDeletedServers(t *testing.T) {
-	t.Parallel()
-	clock := testingclock.NewFakePassiveClock(begin)
-	cloud := start(t, openstack.Options{Clock: clock})
-	id := cloud.AddServer(openstack.ServerSpec{Name: "node-1"})
-	client := nova(t, cloud, openstack.UserCCM, "")
-	modern := nova(t, cloud, openstack.UserCCM, "2.58")
-	clock.SetTime(begin.Add(time.Minute))
-	if err := servers.Delete(t.Context(), client, id).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
-	server, err := servers.Get(t.Context(), client, id).Extract()
-	if err != nil || server.TaskState != "deleting" || server.Status != "ACTIVE" {
-		t.Errorf("server while it is deleted = %+v, %v", server, err)
-	}
-	clock.SetTime(begin.Add(2 * time.Minute))
-	if _, err := servers.Get(t.Context(), client, id).Extract(); status(err) != 404 {
-		t.Errorf("deleted server: %v, want 404", err)
-	}
-	if got := names(t, client, ""); len(got) > 0 {
-		t.Errorf("list = %v", got)
-	}
-	pages, err := servers.List(client, servers.ListOpts{ChangesSince: begin.Add(90 * time.Second).Format(time.RFC3339)}).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if list, err := servers.ExtractServers(pages); err != nil || len(list) != 1 || list[0].Status != "DELETED" {
-		t.Errorf("list by changes-since = %+v, %v; want one DELETED", list, err)
-	}
-	if got := names(t, client, "?changes-since=2026-03-01T12:03:00Z"); len(got) > 0 {
-		t.Errorf("list by a later changes-since = %v", got)
-	}
-	if _, err := instanceactions.List(client, id, nil).AllPages(t.Context()); status(err) != 404 {
-		t.Errorf("actions of a deleted server below 2.21: %v, want 404", err)
-	}
-	if got := actions(t, modern, id); !slices.Equal(got, []string{"delete", "create"}) {
-		t.Errorf("actions of a deleted server = %v, want delete, create", got)
-	}
-	if _, err := getJSON(t, nova(t, cloud, openstack.UserOther, "2.58"), "servers/"+id+"/os-instance-actions"); status(err) != 404 {
-		t.Errorf("actions for another project: %v, want 404", err)
-	}
-	cloud.SetDenied("nova.ListServerActions")
-	if _, err := getJSON(t, modern, "servers/"+id+"/os-instance-actions"); status(err) != 403 {
-		t.Errorf("denied actions: %v, want 403", err)
-	}
-	cloud.SetDenied()
-	cloud.ArchiveServers()
-	if _, err := getJSON(t, modern, "servers/"+id+"/os-instance-actions"); status(err) != 404 {
-		t.Errorf("archived actions: %v, want 404", err)
-	}
-	if diff := cmp.Diff([]string{}, names(t, client, "?changes-since=2020-01-01T00:00:00Z")); diff != "" {
-		t.Errorf("archived server in a list:\n%s", diff)
-	}
-}
-
-func actions(t *testing.T, client *gophercloud.ServiceClient, id string) []string {
-	t.Helper()
-	pages, err := instanceactions.List(client, id, nil).AllPages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := instanceactions.ExtractInstanceActions(pages)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := []string{}
-	for _, a := range list {
-		found = append(found, a.Action)
-	}
-
-	return found
 }

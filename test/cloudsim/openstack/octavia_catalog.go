@@ -68,16 +68,6 @@ func listLBFlavors(k *call) (response, error) {
 	return found("flavors", only(rows, k.query["fields"]), []link{}...)
 }
 
-// showLBFlavor handles GET /lbaas/flavors/{id}.
-func showLBFlavor(k *call) (response, error) {
-	f := k.region.octavia.flavors.get(k.path("id"))
-	if f == nil {
-		return response{}, fail(http.StatusNotFound, "", "Flavor %s not found.", k.path("id"))
-	}
-
-	return found("flavor", f.document())
-}
-
 // listLBZones handles GET /lbaas/availabilityzones.
 func listLBZones(k *call) (response, error) {
 	rows := []object{}

@@ -136,13 +136,3 @@ func updateLBQuota(k *call) (response, error) {
 
 	return reply(http.StatusAccepted, k.cloud.lbQuotasOf(state, project).document())
 }
-
-// resetLBQuota handles DELETE /lbaas/quotas/{project}, for administrators.
-func resetLBQuota(k *call) (response, error) {
-	if !k.lbAdmin() {
-		return response{}, lbForbidden()
-	}
-	delete(k.region.octavia.quotas, k.path("project"))
-
-	return reply(http.StatusAccepted, nil)
-}

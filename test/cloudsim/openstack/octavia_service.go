@@ -1,6 +1,9 @@
 package openstack
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // octaviaService is Octavia v2.
 func (c *Cloud) octaviaService() *service {
@@ -27,7 +30,6 @@ func (c *Cloud) octaviaService() *service {
 			{method: "GET", path: "/v2.0/lbaas/quotas/{project}", op: "ShowQuota", handle: showLBQuota},
 			{method: "GET", path: "/v2.0/lbaas/quotas/{project}/default", op: "ShowDefaultQuota", handle: showLBQuota},
 			{method: "PUT", path: "/v2.0/lbaas/quotas/{project}", op: "UpdateQuota", handle: updateLBQuota},
-			{method: "DELETE", path: "/v2.0/lbaas/quotas/{project}", op: "ResetQuota", handle: resetLBQuota},
 			{method: "GET", path: "/v2.0/lbaas/providers", op: "ListProviders", handle: listLBProviders},
 		},
 		rewrite:     octaviaPath,
@@ -47,7 +49,6 @@ func (c *Cloud) octaviaService() *service {
 		s.routes = append(
 			s.routes,
 			route{method: "GET", path: "/v2.0/lbaas/flavors", op: "ListFlavors", handle: listLBFlavors},
-			route{method: "GET", path: "/v2.0/lbaas/flavors/{id}", op: "ShowFlavor", handle: showLBFlavor},
 			route{method: "GET", path: "/v2.0/lbaas/availabilityzones", op: "ListAvailabilityZones", handle: listLBZones},
 		)
 	}
@@ -59,7 +60,7 @@ func (c *Cloud) octaviaService() *service {
 }
 
 // octaviaPartRoutes are the routes of the parts of a load balancer that have the same
-// operations.
+// operations; what no client calls is nil.
 func octaviaPartRoutes() []route {
 	var routes []route
 	for _, r := range []struct {
@@ -70,7 +71,7 @@ func octaviaPartRoutes() []route {
 		{"Listener", lbListeners, createListener, updateListener, deleteListener},
 		{"Pool", lbPools, createPool, updatePool, deletePool},
 		{"HealthMonitor", lbMonitors, createMonitor, updateMonitor, deleteMonitor},
-		{"L7Policy", lbPolicies, createPolicy, updatePolicy, deletePolicy},
+		{"L7Policy", lbPolicies, createPolicy, nil, nil},
 	} {
 		all := "/v2.0/lbaas/" + r.sort.plural
 		routes = append(
@@ -83,5 +84,5 @@ func octaviaPartRoutes() []route {
 		)
 	}
 
-	return routes
+	return slices.DeleteFunc(routes, func(r route) bool { return r.handle == nil })
 }

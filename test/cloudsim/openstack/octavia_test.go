@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 	testclock "k8s.io/utils/clock/testing"
 
@@ -218,27 +217,6 @@ func (c *lbCloud) ids(lb string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// TestBatchTwice has a batch with an old member twice.
-func TestBatchTwice(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		minor, status int
-		after         string
-	}{"zed": {26, 202, "PENDING_UPDATE"}, "later": {27, 400, "ACTIVE"}}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := startLB(t, openstack.Options{OctaviaMinor: tc.minor})
-			lb := c.lb(parts)
-			got := c.put(c.ids(lb).Replace("/pools/$p!/members"), `{"members":[{"address":"10.0.0.11","protocol_port":30080},{"address":"10.0.0.11","protocol_port":30080}]}`)
-			c.settle()
-			if after := c.status("/loadbalancers/" + lb); got.status != tc.status || after != tc.after {
-				t.Errorf("got %d %s, then %s", got.status, got.fault, after)
-			}
-		})
-	}
-}
-
 // TestVIPGroups has a load balancer with security groups of its user.
 func TestVIPGroups(t *testing.T) {
 	t.Parallel()
@@ -320,9 +298,7 @@ func TestServing(t *testing.T) {
 		{Address: lb.VIPAddress, Protocol: "TCP", Port: 80, Members: members, Sources: everyone, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
 		{Address: all[len(all)-1].Address, Protocol: "TCP", Port: 80, Members: members, Sources: everyone, LoadBalancer: name, Provider: "amphora", Source: lb.VIPAddress},
 	}
-	if diff := cmp.Diff(want, all); diff != "" {
-		t.Fatalf("serving (-want +got):\n%s", diff)
-	}
+	check(t, "serving", want, all)
 	if leaks := c.Leaks(); len(leaks) != 0 {
 		t.Errorf("leaks: %v", leaks)
 	}
@@ -333,13 +309,9 @@ func TestServing(t *testing.T) {
 	if got := c.put(pool+"/members", batch); got.status != 202 {
 		t.Fatalf("batch: %d %s", got.status, got.fault)
 	}
-	if diff := cmp.Diff(members, c.ServedBy(fip, "TCP", 80)); diff != "" {
-		t.Errorf("while it is pending (-want +got):\n%s", diff)
-	}
+	check(t, "while it is pending", members, c.ServedBy(fip, "TCP", 80))
 	c.settle()
-	if diff := cmp.Diff(members[:1], c.ServedBy(fip, "TCP", 80)); diff != "" {
-		t.Errorf("afterwards (-want +got):\n%s", diff)
-	}
+	check(t, "afterwards", members[:1], c.ServedBy(fip, "TCP", 80))
 	c.SetLoadBalancerStatus(id, "ERROR")
 	if got := c.Outages(); len(got) != 0 {
 		t.Errorf("outages: %v", got)
@@ -350,43 +322,15 @@ func TestServing(t *testing.T) {
 	}
 	c.put("/listeners/"+lb.Listeners[0], `{"listener":{"allowed_cidrs":["198.51.100.0/24"]}}`)
 	c.settle()
-	if diff := cmp.Diff([]string{"octavia.UpdateListener: " + fip + " TCP 80"}, c.Outages()); diff != "" {
-		t.Errorf("outages for a client that is no longer allowed (-want +got):\n%s", diff)
-	}
+	check(t, "outages for a client that is no longer allowed", []string{"octavia.UpdateListener: " + fip + " TCP 80"}, c.Outages())
 	c.put(pool+"/members", `{"members":[{"address":"10.0.0.12","protocol_port":30080}]}`)
 	c.settle()
-	if diff := cmp.Diff([]string{"octavia.UpdateListener: " + fip + " TCP 80", "octavia.UpdateMembers: " + fip + " TCP 80"}, c.Outages()); diff != "" {
-		t.Errorf("outages without the member (-want +got):\n%s", diff)
-	}
+	check(t, "outages without the member", []string{"octavia.UpdateListener: " + fip + " TCP 80", "octavia.UpdateMembers: " + fip + " TCP 80"}, c.Outages())
 	if leaks := strings.Join(c.Leaks(), "\n"); !strings.Contains(leaks, "lost member") {
 		t.Errorf("leaks: %s", leaks)
 	}
 	c.DeletePort(lb.VIPPort)
 	if got, status := c.ServedBy(fip, "TCP", 80), c.LoadBalancer(id).Status; got != nil || status != "ACTIVE" {
 		t.Errorf("without its port: %v, %s", got, status)
-	}
-}
-
-// TestOctaviaSnapshot restores a state with a change under way.
-func TestOctaviaSnapshot(t *testing.T) {
-	t.Parallel()
-	c := startLB(t, openstack.Options{})
-	id := c.lb(parts)
-	fill := c.ids(id)
-	c.put(fill.Replace("/pools/$p!/members"), `{"members":[{"address":"10.0.0.77","protocol_port":1}]}`)
-	state, before := c.Snapshot(), c.Dump()
-	for range 2 {
-		c.settle()
-		if got := c.status("/loadbalancers/" + id); got != "ACTIVE" || !strings.Contains(c.Dump(), "10.0.0.77") {
-			t.Errorf("after the change: %s", got)
-		}
-		c.do(http.MethodDelete, "/loadbalancers/"+id+"?cascade=true", "")
-		c.settle()
-		c.Restore(state)
-		// Time has gone on: what was due is over now.
-		if got := c.status("/loadbalancers/" + id); got != "ACTIVE" {
-			t.Errorf("restored: %s, was\n%s", got, before)
-		}
-		c.Restore(state)
 	}
 }

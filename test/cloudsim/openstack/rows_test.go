@@ -25,9 +25,7 @@ func TestRowTimes(t *testing.T) {
 		client := connect(t, cloud, openstack.UserCCM)
 		servers, ports, balancers := compute(t, client, ""), network(t, client, ""), loadBalancer(t, client, "")
 		_, err := loadbalancers.Create(t.Context(), balancers, loadbalancers.CreateOpts{VipSubnetID: subnet}).Extract()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cloud.SetRowTimes(openstack.LargeCloudRowTimes())
 		for path, tc := range map[string]struct {
 			client *gophercloud.ServiceClient
