@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -162,57 +162,7 @@ func TestServersOfCellThatIsDown(t *testing.T) {
 	})
 	rows, err := f.open(t, nil).Compute().ListServers(bounded(t))
 	must(t, err)
-	if diff := cmp.Diff([]string{"a", "b", "x", "y"}, serverNames(rows)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// The last server of a page may be deleted before the next page is read, and a list may not
-// exist: neither proves anything about servers.
-func TestRefusedPage(t *testing.T) {
-	t.Parallel()
-	for reason, inject := range map[string]func(f *fixture){
-		"a marker that is gone": func(f *fixture) {
-			f.Interceptor().Inject(opServers, simserver.Nth(2), openstack.Error(http.StatusBadRequest, "", "marker [x] not found"))
-		},
-		"no such list": func(f *fixture) {
-			f.Interceptor().Inject(opServers, simserver.Nth(1), openstack.Error(http.StatusNotFound, "", "Project x could not be found."))
-		},
-	} {
-		f := newFixture(t, openstack.Options{PageSize: 2})
-		f.addServers(5)
-		inject(f)
-		_, err := f.open(t, nil).Compute().ListServers(bounded(t))
-		must(t, is(err, apierr.ErrUnavailable))
-		if errors.Is(err, apierr.ErrInvalid) || errors.Is(err, apierr.ErrNotFound) {
-			t.Errorf("%s: %v is not only %v", reason, err, apierr.ErrUnavailable)
-		}
-	}
-}
-
-// A cell that is down: its servers are listed as unknown, in the first page, and a single
-// one has the status UNKNOWN.
-func TestCellIsDown(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{})
-	f.addServers(2)
-	id := f.AddServer(openstack.ServerSpec{Name: "in-cell2", Cell: "cell2"})
-	f.SetCell("", "cell2", openstack.CellDown)
-	c := f.open(t, nil).Compute()
-	ctx := bounded(t)
-	rows, err := c.ListServers(ctx)
-	must(t, err)
-	if diff := cmp.Diff([]string{"", "node-000", "node-001"}, serverNames(rows)); diff != "" {
-		t.Error(diff)
-	}
-	server, err := c.GetServer(ctx, id)
-	if err != nil || server.Status != client.StatusUnknown {
-		t.Errorf("GetServer() = %+v, %v, want the status UNKNOWN", server, err)
-	}
-	rows, err = c.ServersByName(ctx, "in-cell2")
-	if err != nil || len(rows) != 0 {
-		t.Errorf("ServersByName() = %v, %v: a list with a filter has no servers of such a cell", rows, err)
-	}
+	openstacktest.Check(t, "it", []string{"a", "b", "x", "y"}, serverNames(rows))
 }
 
 // A page that is lost, or cut off in the middle, is an error of the whole list.
@@ -244,21 +194,6 @@ func TestResponseIsTooLarge(t *testing.T) {
 	}
 }
 
-// The token of a list may end between two pages.
-func TestTokenEndsBetweenPages(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{PageSize: 2})
-	want := f.addServers(5)
-	f.Interceptor().Inject(opServers, simserver.Nth(2), simserver.Before(func() { f.RevokeTokens() }))
-	rows, err := f.open(t, nil).Compute().ListServers(bounded(t))
-	must(t, err)
-	if diff := cmp.Diff(want, serverNames(rows)); diff != "" {
-		t.Error(diff)
-	}
-	f.count(t, opLogin, 2)
-	f.count(t, opServers, 4)
-}
-
 // A name is compared exactly, and where nothing fits, without regard to case.
 func TestServersByName(t *testing.T) {
 	t.Parallel()
@@ -283,9 +218,7 @@ func TestServersByName(t *testing.T) {
 			}
 			rows, err := f.open(t, nil).Compute().ServersByName(bounded(t), tc.name)
 			must(t, err)
-			if diff := cmp.Diff(tc.want, serverNames(rows)); diff != "" {
-				t.Errorf("%s: %s", tc.reason, diff)
-			}
+			openstacktest.Check(t, tc.reason, tc.want, serverNames(rows))
 		})
 	}
 }
@@ -318,9 +251,7 @@ func TestServersByNameOfCaseInsensitiveDatabase(t *testing.T) {
 		found = tc.found
 		rows, err := c.Compute().ServersByName(bounded(t), "node-1")
 		must(t, err)
-		if diff := cmp.Diff(tc.want, serverNames(rows)); diff != "" {
-			t.Errorf("%s: %s", tc.reason, diff)
-		}
+		openstacktest.Check(t, tc.reason, tc.want, serverNames(rows))
 	}
 }
 

@@ -13,42 +13,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// All forms of URLs in a catalog lead to the same place.
-func TestCatalogStyles(t *testing.T) {
-	t.Parallel()
-	styles := map[string]openstack.CatalogStyle{
-		"Typical": openstack.CatalogTypical, "Versioned": openstack.CatalogVersioned,
-		"Unversioned": openstack.CatalogUnversioned, "Project": openstack.CatalogProject,
-	}
-	for name, style := range styles {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Style: style}})
-			c := f.open(t, nil)
-			ctx := bounded(t)
-			f.serveServer()
-			must(t, get(ctx, c))
-			extensions := ""
-			f.serve("neutron", func(w http.ResponseWriter, r *http.Request) bool {
-				extensions = r.URL.Path
-				reply(w, http.StatusOK, map[string]any{"extensions": []any{map[string]any{"alias": "extraroute"}}})
-
-				return true
-			})
-			found, err := c.Network().Extensions(ctx)
-			if err != nil || !found[client.ExtensionExtraRoute] || extensions != "/v2.0/extensions" {
-				t.Errorf("Extensions() = %v, %v, at %s", found, err, extensions)
-			}
-			if v, err := c.LoadBalancer().Version(ctx); err != nil || v.Major != 2 {
-				t.Errorf("Version() of load balancers = %v, %v", v, err)
-			}
-			_, err = c.LoadBalancer().Version(ctx)
-			must(t, err)
-			f.count(t, "octavia.ListVersions", 1)
-		})
-	}
-}
-
 // Region and interface select the endpoints, and those of the first login stay.
 func TestRegions(t *testing.T) {
 	t.Parallel()
@@ -110,31 +74,6 @@ func TestEndpointsArePinned(t *testing.T) {
 	if err := c.Do(ctx, client.Network, http.MethodGet, "v2.0/ports"); err == nil || strings.Contains(err.Error(), "RegionTwo") {
 		t.Errorf("call of a service = %v, want an error of the first region", err)
 	}
-}
-
-// A service that is not in the catalog is an error with the reason, and found once it is
-// there. Others work meanwhile.
-func TestMissingService(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"load-balancer", "key-manager"}}})
-	f.serveServer()
-	c := f.open(t, nil)
-	ctx := bounded(t)
-	must(t, get(ctx, c))
-	for range 3 {
-		err := c.LoadBalancer().Available(ctx)
-		must(t, is(err, apierr.ErrUnavailable))
-		if !strings.Contains(err.Error(), "load-balancer") {
-			t.Errorf("%v does not name the service", err)
-		}
-	}
-	must(t, is(c.KeyManager().Available(ctx), apierr.ErrUnavailable))
-	f.SetCatalog(openstack.Catalog{})
-	must(t, is(c.LoadBalancer().Available(ctx), apierr.ErrUnavailable))
-	f.RevokeTokens()
-	must(t, get(ctx, c))
-	must(t, c.LoadBalancer().Available(ctx))
-	f.count(t, opLogin, 2)
 }
 
 // The catalog is read for a missing service once a minute, without a login.

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,14 +93,4 @@ func (f *lbFixture) sent(t *testing.T, reason, op, query, body string) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s: body: %s", reason, diff)
 	}
-}
-
-// statusOf returns the status of the response that an error is about.
-func statusOf(err error) int {
-	e, ok := errors.AsType[*client.Error](err)
-	if !ok {
-		return 0
-	}
-
-	return e.Status
 }

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -48,9 +48,7 @@ func TestReadLoadBalancer(t *testing.T) {
 		VIPSubnetID: f.subnet, VIPNetworkID: f.network, AdditionalVIPs: []client.VIP{}, Zone: client.Optional[string]{Known: true}, CreatedAt: lb.CreatedAt,
 		Listeners: client.IDs{f.listener}, Pools: client.IDs{f.pool},
 	}
-	if diff := cmp.Diff(want, lb); diff != "" {
-		t.Errorf("load balancer: %s", diff)
-	}
+	openstacktest.Check(t, "load balancer", want, lb)
 	listeners, err := lbs.ListenersByLoadBalancer(ctx, f.lb)
 	must(t, err)
 	wantListeners := []*client.Listener{{
@@ -59,27 +57,21 @@ func TestReadLoadBalancer(t *testing.T) {
 		TimeoutTCPInspect: new(0), LoadBalancers: client.IDs{f.lb}, Policies: client.IDs{},
 		ListenerUserSettings: client.ListenerUserSettings{AdminUp: new(true), SNIRefs: []string{}, ClientAuthentication: "NONE"},
 	}}
-	if diff := cmp.Diff(wantListeners, listeners); diff != "" {
-		t.Errorf("listeners: %s", diff)
-	}
+	openstacktest.Check(t, "listeners", wantListeners, listeners)
 	pools, err := lbs.PoolsByLoadBalancer(ctx, f.lb)
 	must(t, err)
 	wantPools := []*client.Pool{{
 		LBObject: object(f.pool, "pool_0_lb", pools[0].Operating), Protocol: "TCP", Algorithm: "ROUND_ROBIN", Persistence: &client.SessionPersistence{Type: "SOURCE_IP"},
 		MonitorID: f.hm, Listeners: client.IDs{f.listener}, LoadBalancers: client.IDs{f.lb}, Members: client.IDs{f.member},
 	}}
-	if diff := cmp.Diff(wantPools, pools); diff != "" {
-		t.Errorf("pools: %s", diff)
-	}
+	openstacktest.Check(t, "pools", wantPools, pools)
 	members, err := lbs.ListMembers(ctx, f.pool)
 	must(t, err)
 	wantMembers := []*client.Member{{
 		LBObject: object(f.member, "node-1", members[0].Operating), Address: "10.0.0.201", Port: 30080, SubnetID: f.subnet,
 		Weight: new(5), Backup: new(true), AdminUp: new(true), MonitorPort: new(10256),
 	}}
-	if diff := cmp.Diff(wantMembers, members); diff != "" {
-		t.Errorf("members: %s", diff)
-	}
+	openstacktest.Check(t, "members", wantMembers, members)
 	monitor, err := lbs.GetHealthMonitor(ctx, f.hm)
 	must(t, err)
 	if monitor.Type != "TCP" || monitor.Name != "monitor_0_lb" || !slices.Equal(monitor.Pools, client.IDs{f.pool}) {
@@ -180,29 +172,6 @@ func TestPagesOfLoadBalancers(t *testing.T) {
 				t.Errorf("%s: query = %v", name, r.Query)
 			}
 		}
-	}
-}
-
-// The members of a pool come in pages, too.
-func TestPagesOfMembers(t *testing.T) {
-	t.Parallel()
-	f := newLBFixture(t, openstack.Options{PageSize: 3})
-	ctx, lbs := bounded(t), f.client.LoadBalancer()
-	members, err := lbs.ListMembers(ctx, f.pool)
-	must(t, err)
-	specs := []client.MemberSpec{members[0].Spec()}
-	for i := range 7 {
-		specs = append(specs, client.MemberSpec{Name: fmt.Sprint(i), Address: fmt.Sprintf("10.0.0.%d", 210+i), Port: 30080})
-	}
-	must(t, lbs.UpdateMembers(ctx, f.pool, specs))
-	before := f.Interceptor().Count("octavia.ListMembers")
-	members, err = lbs.ListMembers(ctx, f.pool)
-	must(t, err)
-	if len(members) != 8 || f.Interceptor().Count("octavia.ListMembers")-before != 3 {
-		t.Errorf("%d members in %d calls", len(members), f.Interceptor().Count("octavia.ListMembers")-before)
-	}
-	if m := members[0]; m.ID != f.member || *m.Weight != 5 || !*m.Backup || *m.MonitorPort != 10256 {
-		t.Errorf("the first member was not kept as it was: %+v", m)
 	}
 }
 
@@ -319,168 +288,6 @@ func TestReadsOfWhatIsNotThere(t *testing.T) {
 		must(t, is(get(lbs, f.lb), apierr.ErrUnavailable))
 		must(t, is(without(lbs.GetStatusTree(ctx, f.lb)), apierr.ErrUnavailable))
 	}
-}
-
-// A load balancer is made empty, and its parts one after another, which are used, changed
-// and deleted.
-func TestPartsOneByOne(t *testing.T) {
-	t.Parallel()
-	f := newLBFixture(t, openstack.Options{})
-	lbs, ctx := f.client.LoadBalancer(), bounded(t)
-	lb, err := lbs.CreateLoadBalancer(ctx, client.LoadBalancerCreate{Name: "serial", VIPSubnetID: f.subnet})
-	must(t, err)
-	if !lb.Provisioning.IsPending() || lb.ProjectID == "" || lb.VIPPortID == "" {
-		t.Errorf("load balancer = %+v", lb)
-	}
-	p, err := lbs.CreatePool(ctx, lb.ID, client.PoolCreate{Name: "p", Protocol: "TCP", Algorithm: "ROUND_ROBIN"})
-	must(t, err)
-	f.sent(t, "a pool", "octavia.CreatePool", "", `{"pool": {"loadbalancer_id": "`+lb.ID+`", "name": "p", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}}`)
-	l, err := lbs.CreateListener(ctx, lb.ID, client.ListenerCreate{Name: "l", Protocol: "TCP", Port: 80, DefaultPoolID: p.ID})
-	must(t, err)
-	hm, err := lbs.CreateHealthMonitor(ctx, p.ID, client.MonitorCreate{Name: "m", Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1})
-	must(t, err)
-	f.sent(t, "a monitor", "octavia.CreateHealthMonitor", "", `{"healthmonitor": {"pool_id": "`+p.ID+`", "name": "m", "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 1}}`)
-	m, err := lbs.CreateMember(ctx, p.ID, client.MemberSpec{Name: "n", Address: "10.0.0.4", Port: 30080})
-	must(t, err)
-	must(t, lbs.AddMembers(ctx, p.ID, []client.MemberSpec{{Name: "o", Address: "10.0.0.5", Port: 30080}}))
-	members, err := lbs.ListMembers(ctx, p.ID)
-	must(t, err)
-	if got := namesOf(members, func(m *client.Member) string { return m.Name }); !slices.Equal(got, []string{"n", "o"}) {
-		t.Errorf("members = %v", got)
-	}
-	changed, err := lbs.UpdateListener(ctx, l.ID, client.ListenerUpdate{ConnectionLimit: client.Set(3)})
-	must(t, err)
-	if changed.ConnectionLimit != 3 || changed.DefaultPoolID != p.ID {
-		t.Errorf("listener = %+v", changed)
-	}
-	for range 2 { // the second time nothing is there
-		must(t, lbs.DeleteMember(ctx, p.ID, m.ID))
-		must(t, lbs.DeleteHealthMonitor(ctx, hm.ID))
-		must(t, lbs.DeletePool(ctx, p.ID))
-		must(t, lbs.DeleteListener(ctx, l.ID))
-		must(t, lbs.DeleteLoadBalancer(ctx, lb.ID, false))
-	}
-	must(t, is(without(lbs.GetLoadBalancer(ctx, lb.ID)), apierr.ErrNotFound))
-}
-
-// What refusals mean, and which object they are about. Nothing is sent again.
-func TestRefusalsOfOctavia(t *testing.T) {
-	t.Parallel()
-	rename := func(ctx context.Context, f *lbFixture) error {
-		return without(f.client.LoadBalancer().UpdateLoadBalancer(ctx, f.lb, client.LoadBalancerUpdate{Name: client.Set("n")}))
-	}
-	setMembers := func(ctx context.Context, f *lbFixture) error {
-		return f.client.LoadBalancer().UpdateMembers(ctx, f.pool, nil)
-	}
-	create := func(lb client.LoadBalancerCreate) func(context.Context, *lbFixture) error {
-		return func(ctx context.Context, f *lbFixture) error {
-			lb.VIPSubnetID = f.subnet
-
-			return without(f.client.LoadBalancer().CreateLoadBalancer(ctx, lb))
-		}
-	}
-	cases := map[string]struct {
-		reason, op string
-		options    openstack.Options
-		prepare    func(f *lbFixture)
-		call       func(context.Context, *lbFixture) error
-		want       error
-		conflict   func(f *lbFixture) client.Conflict
-	}{
-		"Quota":   {"403 of a quota", "octavia.CreateLoadBalancer", openstack.Options{Quotas: openstack.Quotas{LoadBalancers: 1}}, nil, create(client.LoadBalancerCreate{}), apierr.ErrQuota, nil},
-		"Policy":  {"403 of a policy", "octavia.UpdateLoadBalancer", openstack.Options{}, func(f *lbFixture) { f.SetDenied("octavia.UpdateLoadBalancer") }, rename, apierr.ErrDenied, nil},
-		"Invalid": {"400", "octavia.CreateLoadBalancer", openstack.Options{}, nil, create(client.LoadBalancerCreate{Provider: "none"}), apierr.ErrInvalid, nil},
-		"Driver": {"501 of a driver is permanent", "octavia.CreatePool", openstack.Options{}, nil, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.LoadBalancer().CreatePool(ctx, f.lb, client.PoolCreate{Protocol: "TCP", Algorithm: "SOURCE_IP_PORT"}))
-		}, apierr.ErrInvalid, nil},
-		"Pending": {"a load balancer that is being changed", "octavia.UpdateLoadBalancer", openstack.Options{}, func(f *lbFixture) { f.SetLoadBalancerStatus(f.lb, "PENDING_UPDATE") }, rename, apierr.ErrConflict, func(f *lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindLoadBalancer, Reason: client.ReasonImmutable, ID: f.lb}
-		}},
-		"PendingMembers": {"the same for its members", "octavia.UpdateMembers", openstack.Options{}, func(f *lbFixture) { f.SetLoadBalancerStatus(f.lb, "PENDING_UPDATE") }, setMembers, apierr.ErrConflict, func(f *lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindLoadBalancer, Reason: client.ReasonImmutable, ID: f.lb}
-		}},
-		"PendingDelete": {"a deletion, too", "octavia.DeleteLoadBalancer", openstack.Options{}, func(f *lbFixture) { f.SetLoadBalancerStatus(f.lb, "PENDING_UPDATE") }, func(ctx context.Context, f *lbFixture) error {
-			return f.client.LoadBalancer().DeleteLoadBalancer(ctx, f.lb, true)
-		}, apierr.ErrConflict, func(f *lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindLoadBalancer, Reason: client.ReasonImmutable, ID: f.lb}
-		}},
-		"PoolError": {"a pool in ERROR of an ACTIVE load balancer", "octavia.UpdateMembers", openstack.Options{}, func(f *lbFixture) { f.FailPool(f.pool, false) }, setMembers, apierr.ErrConflict, func(f *lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindPool, Reason: client.ReasonImmutable, ID: f.pool}
-		}},
-		"Listener": {"a port that is in use", "octavia.CreateListener", openstack.Options{}, nil, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.LoadBalancer().CreateListener(ctx, f.lb, client.ListenerCreate{Protocol: "HTTP", Port: 80}))
-		}, apierr.ErrConflict, func(*lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindListener, Reason: client.ReasonDuplicate}
-		}},
-		"Member": {"a member that exists", "octavia.CreateMember", openstack.Options{}, nil, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.LoadBalancer().CreateMember(ctx, f.pool, client.MemberSpec{Address: "10.0.0.201", Port: 30080}))
-		}, apierr.ErrConflict, func(*lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindMember, Reason: client.ReasonDuplicate}
-		}},
-		"Monitor": {"a second monitor", "octavia.CreateHealthMonitor", openstack.Options{}, nil, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.LoadBalancer().CreateHealthMonitor(ctx, f.pool, client.MonitorCreate{Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1}))
-		}, apierr.ErrConflict, func(*lbFixture) client.Conflict {
-			return client.Conflict{Kind: client.KindHealthMonitor, Reason: client.ReasonDuplicate}
-		}},
-		"Children": {"a deletion without cascade", "octavia.DeleteLoadBalancer", openstack.Options{}, nil, func(ctx context.Context, f *lbFixture) error {
-			return f.client.LoadBalancer().DeleteLoadBalancer(ctx, f.lb, false)
-		}, apierr.ErrInvalid, nil},
-		"OldVersion": {"additive_only before 2.11", "octavia.UpdateMembers", openstack.Options{OctaviaMinor: 10}, nil, func(ctx context.Context, f *lbFixture) error {
-			return f.client.LoadBalancer().AddMembers(ctx, f.pool, []client.MemberSpec{{Address: "10.0.0.4", Port: 1}})
-		}, apierr.ErrInvalid, nil},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newLBFixture(t, tc.options)
-			if tc.prepare != nil {
-				tc.prepare(f)
-			}
-			err := tc.call(bounded(t), f)
-			must(t, is(err, tc.want))
-			if client.MayBeApplied(err) {
-				t.Errorf("%s: %v may be applied", tc.reason, err)
-			}
-			f.count(t, tc.op, 1)
-			got, found := client.ConflictOf(err)
-			want := client.Conflict{}
-			if tc.conflict != nil {
-				want = tc.conflict(f)
-			}
-			if got != want || found != (tc.conflict != nil) {
-				t.Errorf("%s: conflict %+v, %v, want %+v", tc.reason, got, found, want)
-			}
-		})
-	}
-}
-
-// An old service has no tags, timeouts and further addresses, and takes the same calls.
-func TestOldOctavia(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{Profile: openstack.Bare, StaleReads: new(openstack.StaleReads)}) // it makes one call each
-	network := f.AddNetwork(openstack.NetworkSpec{Name: "private"})
-	subnet := f.AddSubnet(openstack.SubnetSpec{Network: network, CIDR: "10.0.0.0/24"})
-	id := f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: "lb", Subnet: subnet, Listeners: []openstack.ListenerSpec{{
-		Protocol: "TCP", Port: 80, Pool: &openstack.LBPoolSpec{Members: []openstack.LBMemberSpec{{Address: "10.0.0.4", Port: 1}}},
-	}}})
-	lbs, ctx := f.open(t, nil).LoadBalancer(), bounded(t)
-	found, err := lbs.ListLoadBalancers(ctx, client.LoadBalancerQuery{Name: "lb"})
-	must(t, err)
-	if len(found) != 1 || found[0].ID != id || found[0].Tags != nil {
-		t.Errorf("load balancers = %+v", found)
-	}
-	listeners, err := lbs.ListListeners(ctx)
-	must(t, err)
-	if len(listeners) != 1 || listeners[0].TimeoutClientData != nil || listeners[0].Tags != nil {
-		t.Errorf("listeners = %+v", listeners)
-	}
-	pool := listeners[0].DefaultPoolID
-	members, err := lbs.ListMembers(ctx, pool)
-	must(t, err)
-	if len(members) != 1 || members[0].Backup != nil {
-		t.Fatalf("members = %+v", members)
-	}
-	must(t, lbs.UpdateMembers(ctx, pool, []client.MemberSpec{members[0].Spec()})) // no field that it does not know
 }
 
 // Which statuses end a wait.

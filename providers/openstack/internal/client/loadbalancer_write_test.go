@@ -253,24 +253,6 @@ func TestLostResponsesOfWrites(t *testing.T) {
 	}
 }
 
-// A write that was refused is certainly not applied, and not sent again.
-func TestRefusedWrites(t *testing.T) {
-	t.Parallel()
-	for name, tc := range allWrites() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newLBFixture(t, openstack.Options{})
-			f.Interceptor().Inject(tc.op, simserver.Always(), openstack.Denied())
-			err := tc.call(bounded(t), f)
-			must(t, is(err, apierr.ErrDenied))
-			if client.MayBeApplied(err) {
-				t.Errorf("%v may be applied", err)
-			}
-			f.count(t, tc.op, 1)
-		})
-	}
-}
-
 // What a write is about and does not exist is never an ErrNotFound, but for a deletion it
 // is no error.
 func TestWritesOfWhatIsMissing(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	kmetrics "k8s.io/component-base/metrics"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -120,9 +120,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		"multicloud_ccm_sessions":             {"": 1},
 		"multicloud_ccm_connected":            {"": 1},
 	} {
-		if diff := cmp.Diff(want, values(t, registry, family)); diff != "" {
-			t.Errorf("%s: %s", family, diff)
-		}
+		openstacktest.Check(t, family, want, values(t, registry, family))
 	}
 }
 

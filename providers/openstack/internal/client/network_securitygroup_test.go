@@ -1,13 +1,10 @@
 package client_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
@@ -40,66 +37,6 @@ func TestSecurityGroupLists(t *testing.T) {
 		}
 	}
 	must(t, is(without(net.SecurityGroupsByName(ctx, "")), apierr.ErrInvalid))
-}
-
-// A group is made, gets rules in one call, is given to a port and taken away again.
-func TestSecurityGroupLife(t *testing.T) {
-	t.Parallel()
-	f := newLBFixture(t, openstack.Options{})
-	net, ctx := f.client.Network(), bounded(t)
-	group, err := net.CreateSecurityGroup(ctx, "new", "d")
-	must(t, err)
-	if group.Name != "new" || group.Description != "d" || group.ProjectID != f.ProjectID(openstack.ProjectCCM) {
-		t.Errorf("group = %+v", group)
-	}
-	own, err := net.SecurityGroupRules(ctx, group.ID)
-	must(t, err)
-	if len(own) != 2 || own[0].Direction != "egress" || own[0].RemotePrefix != "" || own[0].PortMin != nil {
-		t.Errorf("rules from the start: %+v", own)
-	}
-	rule := client.SecurityGroupRule{GroupID: group.ID, Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortMin: new(80), PortMax: new(80), RemotePrefix: "10.0.0.0/24"}
-	other := rule
-	other.Protocol = "udp"
-	made, err := net.CreateSecurityGroupRules(ctx, []client.SecurityGroupRule{rule, other})
-	must(t, err)
-	got := *made[0]
-	got.ID, got.ProjectID = "", ""
-	if diff := cmp.Diff(rule, got); diff != "" || len(made) != 2 {
-		t.Errorf("rules: %s", diff)
-	}
-	f.count(t, "neutron.CreateSecurityGroupRule", 1)
-	rules, err := net.SecurityGroupRules(ctx, group.ID)
-	must(t, err)
-	if len(rules) != 4 {
-		t.Errorf("%d rules, want 4", len(rules))
-	}
-	none, err := net.CreateSecurityGroupRules(ctx, nil)
-	if none != nil || err != nil {
-		t.Errorf("no rules: %v, %v", none, err)
-	}
-	ports, err := net.PortsByIDFull(ctx, []string{f.port})
-	must(t, err)
-	port, err := net.UpdateSecurityGroups(ctx, f.port, append(ports[0].SecurityGroups, group.ID), ports[0].Revision)
-	must(t, err)
-	if !slices.Contains(port.SecurityGroups, group.ID) || !slices.Contains(port.SecurityGroups, f.sg) {
-		t.Errorf("groups of the port = %v", port.SecurityGroups)
-	}
-	must(t, is(without(net.UpdateSecurityGroups(ctx, f.port, nil, ports[0].Revision)), apierr.ErrConflict)) // an old revision
-	with, err := net.PortsBySecurityGroup(ctx, group.ID)
-	must(t, err)
-	if len(with) != 1 || with[0].ID != f.port || with[0].Revision == nil {
-		t.Errorf("ports with the group = %+v", with)
-	}
-	err = net.DeleteSecurityGroup(ctx, group.ID)
-	must(t, is(err, apierr.ErrConflict))
-	if client.MayBeApplied(err) {
-		t.Errorf("%v may be applied", err)
-	}
-	must(t, without(net.UpdateSecurityGroups(ctx, f.port, []string{f.sg}, with[0].Revision)))
-	for range 2 {
-		must(t, net.DeleteSecurityGroupRule(ctx, made[0].ID))
-		must(t, net.DeleteSecurityGroup(ctx, group.ID))
-	}
 }
 
 // Without the extension that filters by group, the filter is ignored or refused; then all
@@ -162,93 +99,6 @@ func TestForeignRowsOfSecurityGroups(t *testing.T) {
 	if err != nil || len(all) != 120 || len(ports.queries) != 3 {
 		t.Errorf("%d ports in %d calls, %v", len(all), len(ports.queries), err)
 	}
-}
-
-// What refusals of security groups mean. None is sent again.
-func TestRefusalsOfSecurityGroups(t *testing.T) {
-	t.Parallel()
-	same := func(prefix string) func(context.Context, *lbFixture) error {
-		return func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.Network().CreateSecurityGroupRules(ctx, []client.SecurityGroupRule{
-				{GroupID: f.sg, Direction: "ingress", EtherType: "IPv4", Protocol: "udp"},
-				{GroupID: f.sg, Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortMin: new(80), PortMax: new(80), RemotePrefix: prefix},
-			}))
-		}
-	}
-	setGroups := func(port func(f *lbFixture) string) func(context.Context, *lbFixture) error {
-		return func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.Network().UpdateSecurityGroups(ctx, port(f), []string{f.group}, new(0)))
-		}
-	}
-	const rule, put = "neutron.CreateSecurityGroupRule", "neutron.UpdatePort"
-	cases := map[string]struct {
-		reason, op string
-		options    openstack.Options
-		call       func(context.Context, *lbFixture) error
-		want       error
-		status     int
-	}{
-		"Quota": {"409 of a quota", "neutron.CreateSecurityGroup", openstack.Options{Quotas: openstack.Quotas{SecurityGroups: 3}}, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.Network().CreateSecurityGroup(ctx, "x", ""))
-		}, apierr.ErrQuota, http.StatusConflict},
-		"RuleQuota": {"409 of the quota for rules", rule, openstack.Options{Quotas: openstack.Quotas{SecurityGroupRules: 10}}, func(ctx context.Context, f *lbFixture) error {
-			var many []client.SecurityGroupRule
-			for i := range 11 {
-				many = append(many, client.SecurityGroupRule{GroupID: f.sg, Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortMin: new(100 + i), PortMax: new(100 + i)})
-			}
-
-			return without(f.client.Network().CreateSecurityGroupRules(ctx, many))
-		}, apierr.ErrQuota, http.StatusConflict},
-		"Exists": {"a rule that is there", rule, openstack.Options{}, same("10.0.0.0/24"), apierr.ErrConflict, http.StatusConflict},
-		"InUse": {"a group that a port has", "neutron.DeleteSecurityGroup", openstack.Options{}, func(ctx context.Context, f *lbFixture) error {
-			return f.client.Network().DeleteSecurityGroup(ctx, f.sg)
-		}, apierr.ErrConflict, http.StatusConflict},
-		"Revision": {"412 for an old revision", put, openstack.Options{}, setGroups(func(f *lbFixture) string { return f.port }), apierr.ErrConflict, http.StatusPreconditionFailed},
-		"NoGroup": {"404 for a group that does not exist", put, openstack.Options{}, func(ctx context.Context, f *lbFixture) error {
-			return without(f.client.Network().UpdateSecurityGroups(ctx, f.port, []string{missingID}, nil))
-		}, apierr.ErrInvalid, http.StatusNotFound},
-		"NoPortSecurity": {"a port without port security", put, openstack.Options{}, func(ctx context.Context, f *lbFixture) error {
-			port := f.AddPort(openstack.PortSpec{Network: f.network, NoPortSecurity: true})
-
-			return without(f.client.Network().UpdateSecurityGroups(ctx, port, []string{f.group}, nil))
-		}, apierr.ErrInvalid, 0},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newLBFixture(t, tc.options)
-			err := tc.call(bounded(t), f)
-			must(t, is(err, tc.want))
-			if is(err, apierr.ErrNotFound) == nil || client.MayBeApplied(err) || tc.status != 0 && statusOf(err) != tc.status {
-				t.Errorf("%s: %v", tc.reason, err)
-			}
-			f.count(t, tc.op, 1)
-		})
-	}
-}
-
-// Tags of a port are deleted one by one. One that is not there is no error.
-func TestDeletePortTag(t *testing.T) {
-	t.Parallel()
-	f := newLBFixture(t, openstack.Options{})
-	net, ctx := f.client.Network(), bounded(t)
-	port := f.AddPort(openstack.PortSpec{Network: f.network, Tags: []string{f.group, "a b"}})
-	for range 2 {
-		must(t, net.DeletePortTag(ctx, port, f.group))
-	}
-	ports, err := net.PortsByIDFull(ctx, []string{port})
-	must(t, err)
-	if diff := cmp.Diff([]string{"a b"}, ports[0].Tags); diff != "" {
-		t.Errorf("tags: %s", diff)
-	}
-	must(t, net.DeletePortTag(ctx, port, "a b"))
-	ports, err = net.PortsByIDFull(ctx, []string{port})
-	must(t, err)
-	if len(ports[0].Tags) > 0 {
-		t.Errorf("tags %v, want none", ports[0].Tags)
-	}
-	must(t, is(net.DeletePortTag(ctx, "", "x"), apierr.ErrInvalid))
-	f.count(t, "neutron.DeleteTag", 3)
 }
 
 // A rule for an address group is not one for all addresses.

@@ -22,25 +22,6 @@ func get(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// New calls nothing; the first calls share one login and one version document.
-func TestFirstCalls(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{})
-	f.serveServer()
-	c := f.open(t, nil)
-	if n := f.Interceptor().Total(); n != 0 {
-		t.Errorf("%d calls before the first one is needed", n)
-	}
-	ctx := bounded(t)
-	all(t, 20, func() error { return get(ctx, c) })
-	f.count(t, opLogin, 1)
-	f.count(t, "nova.ShowVersion", 1)
-	project, err := c.Project(ctx)
-	if err != nil || project != f.ProjectID(openstack.ProjectCCM) {
-		t.Errorf("Project() = %q, %v", project, err)
-	}
-}
-
 // all runs a function many times at once.
 func all(t *testing.T, n int, fn func() error) {
 	t.Helper()

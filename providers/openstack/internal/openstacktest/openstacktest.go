@@ -7,8 +7,11 @@ package openstacktest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
@@ -87,4 +90,28 @@ func (*Cloud) NewClient(t testing.TB, cfg client.Config, source client.Source, o
 	})
 
 	return made
+}
+
+// Must ends the test with an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Is reports an error that is not the wanted one.
+func Is(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
+	}
+}
+
+// Check compares two values.
+func Check(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
