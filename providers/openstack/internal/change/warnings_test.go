@@ -6,12 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 )
 
 func TestWarnings(t *testing.T) {
@@ -19,9 +18,7 @@ func TestWarnings(t *testing.T) {
 	quota := apierr.Mark(apierr.ErrQuota, &client.Error{Message: "Quota has been met for resources: Listener.", RequestID: "req-1"})
 	e := &change.Env{}
 	for range 2 { // each is stored once
-		if err := e.WarnOfQuota("lb", "listener for TCP/80", quota); !errors.Is(err, apierr.ErrQuota) {
-			t.Errorf("error = %v", err)
-		}
+		openstacktest.Is(t, e.WarnOfQuota("lb", "listener for TCP/80", quota), apierr.ErrQuota)
 		e.Warn(change.RefusedTargets("lb", []string{"b", "a", "a"}, "invalid address"))
 	}
 	_ = e.WarnOfQuota("lb", "listener for TCP/81", errors.New("not about a quota")) // checked by the warnings
@@ -29,9 +26,7 @@ func TestWarnings(t *testing.T) {
 		{Reason: change.QuotaExceeded, Message: "Load balancer lb has no listener for TCP/80, which exceeds a quota of the project (Quota has been met for resources: Listener)"},
 		{Reason: change.TargetRefused, Message: "Load balancer lb sends nothing to members that Octavia refuses: a, b (invalid address)"},
 	}
-	if diff := cmp.Diff(want, e.Warnings()); diff != "" {
-		t.Error(diff)
-	}
+	openstacktest.Check(t, "it", want, e.Warnings())
 }
 
 // OS-LB-12: a member counts as refused for two minutes, and twice as long each time, up to an
@@ -47,9 +42,7 @@ func TestRefusedMembers(t *testing.T) {
 		var r change.Refusals
 		check := func(reason string, want change.RefusedMembers, pools ...string) {
 			t.Helper()
-			if diff := cmp.Diff(want, r.Members(pools)); diff != "" {
-				t.Errorf("%s: %s", reason, diff)
-			}
+			openstacktest.Check(t, reason, want, r.Members(pools))
 		}
 		refused := func(over bool) change.RefusedMembers {
 			return change.RefusedMembers{"pool": {"a": {Cause: "no", Over: over}}}

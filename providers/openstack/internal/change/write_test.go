@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -129,9 +128,7 @@ func TestBlocked(t *testing.T) {
 		other := f.AddLoadBalancer(openstack.LoadBalancerSpec{Name: "other", Subnet: f.subnet})
 		f.takes("one wait", pending.DefaultLimit, func() {
 			for range 5 {
-				if err := f.Write(f.t.Context(), f.lb, f.rename("a")); !errors.Is(err, pending.ErrPending) {
-					f.t.Errorf("error = %v", err)
-				}
+				openstacktest.Is(f.t, f.Write(f.t.Context(), f.lb, f.rename("a")), pending.ErrPending)
 			}
 		})
 		f.sent("one try", opPut, 1)
@@ -155,9 +152,7 @@ func TestChangedByOthers(t *testing.T) {
 		f.Interceptor().Inject(opPut, simserver.Always(), simserver.Before(func() { f.StartFailover(f.lb, 2500*time.Millisecond) }))
 		f.takes("seven tries, three seconds each", 21*time.Second, func() {
 			err := f.Write(f.t.Context(), f.lb, f.rename("a"))
-			if !errors.Is(err, pending.ErrPending) {
-				f.t.Errorf("error = %v", err)
-			}
+			openstacktest.Is(f.t, err, pending.ErrPending)
 			if conflict, _ := client.ConflictOf(err); conflict.Reason != client.ReasonImmutable {
 				f.t.Errorf("the cause is lost: %v", err)
 			}
@@ -173,9 +168,7 @@ func TestCanceled(t *testing.T) {
 		ctx, cancel := context.WithCancel(f.t.Context())
 		time.AfterFunc(1500*time.Millisecond, cancel)
 		f.takes("as long as the context", 1500*time.Millisecond, func() {
-			if err := f.Write(ctx, f.lb, f.rename("a")); !errors.Is(err, context.Canceled) {
-				f.t.Errorf("error = %v", err)
-			}
+			openstacktest.Is(f.t, f.Write(ctx, f.lb, f.rename("a")), context.Canceled)
 		})
 		f.SetLoadBalancerStatus(f.lb, "ACTIVE")
 		if err := f.Write(f.t.Context(), f.lb, f.rename("a")); err != nil {
@@ -198,9 +191,7 @@ func TestCreate(t *testing.T) {
 			if err != nil || f.Created.Provisioning != client.ProvisioningActive {
 				f.t.Fatalf("error = %v", err)
 			}
-			if diff := cmp.Diff([]string{f.Created.ID, f.Created.ID}, f.wrote); diff != "" {
-				f.t.Error(diff)
-			}
+			openstacktest.Check(f.t, "it", []string{f.Created.ID, f.Created.ID}, f.wrote)
 		})
 	})
 	inBubble(t, exact, func(f *fixture) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -187,42 +186,6 @@ func TestObserveDeletion(t *testing.T) {
 				want[opDelete] = tc.deletions
 			}
 			f.wantCalls(t, tc.reason, want)
-		})
-	}
-}
-
-// Without a VIP port there is no list of all floating IPs of the project, but an error.
-func TestNoVIPPort(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{}, nil)
-	f.give(false, "", description)
-	f.Interceptor().Reset()
-	lb := &client.LoadBalancerInfo{LBObject: client.LBObject{ID: f.lb}, VIPAddress: "10.0.0.5"}
-	d := floatingip.Build(f.request(t), true)
-	if o, err := floatingip.Observe(bounded(t), f.api.Network(), lb, d); o != nil || !errors.Is(err, floatingip.ErrNoPort) {
-		t.Errorf("got %v, %v", o, err)
-	}
-	f.wantCalls(t, "no list", map[string]int{})
-	if steps := floatingip.DiffDelete(nil, request.ForDelete(f.service, "kube")); len(steps) > 0 {
-		t.Errorf("a deletion goes on: %s", steps)
-	}
-}
-
-// A failed read is an error, never a load balancer without floating IP.
-func TestObserveFails(t *testing.T) {
-	t.Parallel()
-	for name, when := range map[string]simserver.When{"ByPort": simserver.Nth(1), "ByAddress": simserver.Nth(2)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, openstack.Options{}, nil)
-			f.service.Spec.LoadBalancerIP = "198.51.100.15"
-			f.Interceptor().Inject(opList, when, openstack.Denied())
-			lb, err := f.api.LoadBalancer().GetLoadBalancer(bounded(t), f.lb)
-			must(t, err)
-			o, err := floatingip.Observe(bounded(t), f.api.Network(), lb, floatingip.Build(f.request(t), true))
-			if o != nil || !errors.Is(err, apierr.ErrDenied) {
-				t.Errorf("got %v, %v", o, err)
-			}
 		})
 	}
 }

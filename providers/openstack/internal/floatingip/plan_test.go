@@ -1,12 +1,10 @@
 package floatingip_test
 
 import (
-	"errors"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
@@ -71,14 +69,5 @@ func TestPlaceOfNew(t *testing.T) {
 		if got := what.NeedsPlace(nil); got != needs {
 			t.Errorf("%+v needs a place: %t", what.Request, got)
 		}
-	}
-}
-
-// A VIP that cannot be read is an error.
-func TestNoVIP(t *testing.T) {
-	t.Parallel()
-	o, err := floatingip.From(&client.LoadBalancerInfo{VIPPortID: "port", VIPAddress: "x"}, nil, nil)
-	if o != nil || !errors.Is(err, apierr.ErrUnavailable) {
-		t.Errorf("got %v, %v", o, err)
 	}
 }

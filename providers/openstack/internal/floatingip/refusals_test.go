@@ -2,7 +2,6 @@ package floatingip_test
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -86,33 +85,6 @@ func TestRefusals(t *testing.T) {
 			if tc.calls != nil {
 				f.wantCalls(t, tc.reason, tc.calls)
 			}
-		})
-	}
-}
-
-// A failure that is not about the subnet ends the attempts: a lost response may have made
-// a floating IP, and a quota is that of all subnets.
-func TestNoOtherSubnet(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		reason string
-		fault  simserver.Fault
-		want   error
-	}{
-		"Lost":      {reason: "there may be one", fault: openstack.ProxyAfter(http.StatusGatewayTimeout), want: apierr.ErrUnavailable},
-		"Quota":     {reason: "it counts for all subnets", fault: openstack.Error(http.StatusConflict, "OverQuota", "Quota exceeded for resources: ['floatingip']."), want: apierr.ErrQuota},
-		"Forbidden": {reason: "the role is that for all subnets", fault: openstack.Denied(), want: apierr.ErrDenied},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, openstack.Options{}, annotated{request.AnnotationFloatingSubnet: "*"})
-			subnets("a", "198.18.0.0/30", "198.18.0.2-198.18.0.2", "b", "198.19.0.0/24", "198.19.0.9-198.19.0.20")(t, f)
-			f.Interceptor().Inject(opCreate, simserver.Nth(1), tc.fault)
-			f.Interceptor().Reset()
-			if got := f.sync(t); !errors.Is(got.err, tc.want) {
-				t.Errorf("%s: error %v, want %v", tc.reason, got.err, tc.want)
-			}
-			f.wantCalls(t, tc.reason, map[string]int{opList: 1, opCreate: 1})
 		})
 	}
 }

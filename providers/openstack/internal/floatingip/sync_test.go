@@ -176,24 +176,6 @@ func raw(body string) simserver.Fault {
 	}
 }
 
-// OS-LB-15: a Service that shares a load balancer without floating IP fails before anything
-// is written.
-func TestSharedWithoutFloatingIP(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{}, nil)
-	f.shared = true
-	f.Interceptor().Reset()
-	got := f.sync(t)
-	if !errors.Is(got.checked, floatingip.ErrShared) || !errors.Is(got.checked, apierr.ErrInvalid) || !errors.Is(got.err, floatingip.ErrShared) {
-		t.Errorf("check %v, steps %v", got.checked, got.err)
-	}
-	f.wantCalls(t, "nothing is written", map[string]int{opList: 1})
-	f.service.Annotations[string(internal)] = "true"
-	if got := f.sync(t); got.checked != nil || got.err != nil {
-		t.Errorf("an internal one needs none: %v, %v", got.checked, got.err)
-	}
-}
-
 // A response that is lost is no reason to create a second floating IP: the next sync finds
 // it by its port.
 func TestLostResponse(t *testing.T) {
@@ -223,24 +205,6 @@ func TestLostResponse(t *testing.T) {
 	}
 }
 
-// TestShortList (OS-LB-14): a list lacks the floating IP of the load balancer, which the look
-// at the published address finds. Nothing is requested, and the address stays.
-func TestShortList(t *testing.T) {
-	t.Parallel()
-	const addr = "198.51.100.15"
-	f := newFixture(t, openstack.Options{}, annotated{request.AnnotationLoadBalancerAddress: addr})
-	f.give(true, addr, "mine")
-	vip, _ := f.vip()
-	f.Interceptor().Inject(opList, simserver.Nth(1), raw(`{"floatingips": []}`))
-	f.Interceptor().Reset()
-	got := f.sync(t)
-	if got.err != nil || got.checked != nil || got.address.String() != addr {
-		t.Errorf("%v, %v, address %s", got.checked, got.err, got.address)
-	}
-	f.wantCalls(t, "it is found by its address", map[string]int{opList: 2})
-	f.wantFloatingIPs(t, "nothing is changed", addr+" on "+vip)
-}
-
 // applied is a call that is carried out, with another response.
 func applied(body string) simserver.Fault {
 	return func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
@@ -255,32 +219,3 @@ type discard struct{ header http.Header }
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
-
-// A floating IP that something else has taken since it was read is not taken from there.
-func TestTakenMeanwhile(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{}, nil)
-	f.service.Spec.LoadBalancerIP = "198.51.100.15"
-	id := f.give(false, "198.51.100.15", "mine")
-	other := f.AddPort(openstack.PortSpec{Network: f.network})
-	net := f.api.Network()
-	take := func() {
-		all, err := net.FloatingIPsByAddress(bounded(t), "198.51.100.15")
-		if err != nil || len(all) != 1 || all[0].ID != id {
-			t.Errorf("floating IPs %v, %v", all, err)
-
-			return
-		}
-		if _, err := net.AssociateFloatingIP(bounded(t), all[0], other, ""); err != nil {
-			t.Error(err)
-		}
-	}
-	f.Interceptor().Inject(opUpdate, simserver.Nth(1), simserver.Before(take))
-	if got := f.sync(t); !errors.Is(got.err, apierr.ErrConflict) {
-		t.Errorf("error is %v", got.err)
-	}
-	f.wantFloatingIPs(t, "it stays there", "198.51.100.15 elsewhere")
-	if got := f.sync(t); !errors.Is(got.err, apierr.ErrConflict) || !strings.Contains(got.err.Error(), "198.51.100.15 of spec.loadBalancerIP is in use") {
-		t.Errorf("error is %v", got.err)
-	}
-}

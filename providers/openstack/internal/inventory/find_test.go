@@ -240,13 +240,9 @@ func TestFindWithLateList(t *testing.T) {
 			_, err := f.Find(first, ids[0])
 			left <- err
 		}()
-		if err := f.Interceptor().WaitFor(bounded(t), opList, 1); err != nil {
-			t.Fatal(err)
-		}
+		openstacktest.Must(t, f.Interceptor().WaitFor(bounded(t), opList, 1))
 		cancel()
-		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("first: %v", err)
-		}
+		openstacktest.Is(t, <-left, context.Canceled)
 		f.tick(openstacktest.Timeout) // that of a list
 		f.mustFind(t, ids[1])
 		if n := f.calls(opGet); n != 1 {

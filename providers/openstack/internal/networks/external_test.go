@@ -4,11 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -75,23 +74,9 @@ func TestReachableNetwork(t *testing.T) {
 				for _, w := range warnings {
 					reasons = append(reasons, w.Reason)
 				}
-				if diff := cmp.Diff(map[bool][]service.Reason{true: {networks.ExternalNetworkAmbiguous}}[tc.warned], reasons); diff != "" {
-					t.Errorf("%s: %s", tc.reason, diff)
-				}
+				openstacktest.Check(t, tc.reason, map[bool][]service.Reason{true: {networks.ExternalNetworkAmbiguous}}[tc.warned], reasons)
 			}
 			f.wantCalls(t, tc.reason, map[string]int{opPorts: tc.calls})
 		})
 	}
-}
-
-// OS-LB-14: routers are not looked for if there is one external network.
-func TestOnlyNetworkNeedsNoRouter(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{})
-	f.addExternal(2, false, "198.51.100.0/24")
-	got, warnings, err := f.External(bounded(t), in(id(1)))
-	if got != id(2) || err != nil || len(warnings) > 0 {
-		t.Errorf("got %q, %v, %v", got, warnings, err)
-	}
-	f.wantCalls(t, "one network", map[string]int{opPorts: 0, opRouters: 0})
 }

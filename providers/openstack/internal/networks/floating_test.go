@@ -97,54 +97,6 @@ func TestExternalAge(t *testing.T) {
 	f.wantCalls(t, "two failures, two results", map[string]int{opNetworks: 4, opSubnets: 3})
 }
 
-// Subnets of floating IPs are selected among those that the project can see.
-func TestFloatingSubnets(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{})
-	own, foreign := f.addExternal(2, true), f.addExternal(3, false, "203.0.113.0/24")
-	for digit, spec := range map[int]openstack.SubnetSpec{
-		4: {CIDR: "198.51.100.0/26", Name: "b", Tags: []string{"fast", "eu"}},
-		5: {CIDR: "198.51.100.64/26", Name: "a", Tags: []string{"fast"}},
-		6: {CIDR: "198.51.100.128/26", Name: "a", Tags: []string{"slow"}},
-		7: {CIDR: "2001:db8::/64", Name: "a6", Tags: []string{"fast"}},
-		8: {CIDR: "198.51.100.192/26"},
-	} {
-		spec.ID, spec.Network = id(digit), own
-		f.AddSubnet(spec)
-	}
-	for name, tc := range map[string]struct {
-		reason, network, name, tags string
-		want                        []string
-		message                     string
-	}{
-		"Name":      {reason: "the same name: by ID", network: own, name: "a", want: []string{id(5), id(6)}},
-		"Pattern":   {reason: "IPv6 is left out", network: own, name: "a*", want: []string{id(5), id(6)}},
-		"Tags":      {reason: "by name", network: own, tags: "fast", want: []string{id(5), id(4)}},
-		"Both":      {reason: "both must fit", network: own, name: "{a,b}", tags: "&fast,eu", want: []string{id(4)}},
-		"Other":     {reason: "an empty name is a name", network: own, name: "!a", want: []string{id(8), id(4)}},
-		"Nothing":   {reason: "what there is helps", network: own, name: "c", message: "select no IPv4 subnet of network " + own + ": it has " + id(8) + ", a, a, a6, b"},
-		"Invisible": {reason: "the reason and a way out", network: foreign, name: "*", message: "the project cannot see any. Set floating-subnet-id"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pattern, err := subnetpattern.ParseName(tc.name)
-			must(t, err)
-			tags, err := subnetpattern.ParseTags(tc.tags)
-			must(t, err)
-			got, err := f.FloatingSubnets(bounded(t), tc.network, pattern, tags)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
-			}
-			if tc.message == "" != (err == nil) || err != nil && (!errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), tc.message)) {
-				t.Errorf("%s: error %v", tc.reason, err)
-			}
-		})
-	}
-	f.Interceptor().Inject(opSubnets, simserver.Always(), openstack.Denied())
-	if got, err := f.FloatingSubnets(bounded(t), own, subnetpattern.Name{}, subnetpattern.Tags{}); got != nil || !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("a failed read is no empty list: %v, %v", got, err)
-	}
-}
-
 // A subnet is refused only if it is seen in another network.
 func TestCheckSubnet(t *testing.T) {
 	t.Parallel()
@@ -240,23 +192,4 @@ func TestPlace(t *testing.T) {
 			f.wantCalls(t, tc.reason, tc.calls)
 		})
 	}
-}
-
-// Many Services that are synced at once share one search.
-func TestExternalIsShared(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, openstack.Options{})
-	f.addExternal(2, false, "198.51.100.0/24")
-	ctx := bounded(t)
-	results := make(chan error)
-	for range 20 {
-		go func() {
-			_, _, err := f.External(ctx, in(id(1)))
-			results <- err
-		}()
-	}
-	for range 20 {
-		must(t, <-results)
-	}
-	f.wantCalls(t, "one search", map[string]int{opNetworks: 1, opSubnets: 1})
 }

@@ -2,7 +2,6 @@ package networks_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -42,27 +41,6 @@ func (f *nodesFixture) addServer(name string, ips ...string) string {
 	return server
 }
 
-// OS-LB-25: each member has the subnet of its own Node.
-func TestMemberSubnets(t *testing.T) {
-	t.Parallel()
-	f := newNodesFixture(t)
-	byNode := map[string]string{
-		"a": f.addServer("a", "10.0.0.11", "fd00::11"), "b": f.addServer("b", "10.1.0.12"), "c": f.addServer("c", "10.0.0.13"), "outside": "",
-	}
-	f.AddPort(openstack.PortSpec{Network: f.network, Server: byNode["b"], IPs: []string{"10.0.0.22"}})
-	got := f.MemberSubnets(bounded(t), []request.Target{
-		target("a", "fd00:0::11"), target("b", "10.1.0.12"), target("c", "192.0.2.13"), target("outside", "192.0.2.14"), target("unknown", "10.0.0.15"),
-	}, servers(byNode))
-	want := map[string]string{"a": f.v6, "b": f.second, "c": "", "outside": ""}
-	if diff := cmp.Diff(want, got.ByNode); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"unknown"}, got.Unread); diff != "" || !errors.Is(got.Err, errUnknown) {
-		t.Errorf("what is not known is no empty subnet: %v, %s", got.Err, diff)
-	}
-	f.wantCalls(t, "one list for all", map[string]int{opPorts: 1})
-}
-
 // What one Service has read is used for the others, until an address is missing.
 func TestMemberSubnetsAge(t *testing.T) {
 	t.Parallel()
@@ -86,34 +64,6 @@ func TestMemberSubnetsAge(t *testing.T) {
 	check("others are kept", f.second, 2)
 	f.tick(2 * time.Second)
 	check("for some minutes", f.second, 3)
-}
-
-// OS-LB-11: 120 Nodes cost three calls, and a call that fails concerns its own Nodes.
-func TestMemberSubnetsOfManyNodes(t *testing.T) {
-	t.Parallel()
-	f := newNodesFixture(t)
-	byNode := map[string]string{}
-	var targets []request.Target
-	for i := range 120 {
-		name, ip := fmt.Sprintf("node-%03d", i), fmt.Sprintf("10.0.0.%d", 10+i)
-		byNode[name] = f.addServer(name, ip)
-		targets = append(targets, target(name, ip))
-	}
-	f.Interceptor().Inject(opPorts, simserver.Nth(2), openstack.Denied())
-	got := f.MemberSubnets(bounded(t), targets, servers(byNode))
-	if len(got.ByNode) != 70 || len(got.Unread) != 50 || !errors.Is(got.Err, apierr.ErrDenied) {
-		t.Errorf("%d Nodes are known, %d are not: %v", len(got.ByNode), len(got.Unread), got.Err)
-	}
-	f.wantCalls(t, "50 servers in a call", map[string]int{opPorts: 3})
-	got = f.MemberSubnets(bounded(t), targets, servers(byNode))
-	if len(got.ByNode) != 120 || got.Unread != nil || got.Err != nil {
-		t.Errorf("%d Nodes are known: %v", len(got.ByNode), got.Err)
-	}
-	f.wantCalls(t, "only what failed is read again", map[string]int{opPorts: 4})
-	for range 100 {
-		f.MemberSubnets(bounded(t), targets, servers(byNode))
-	}
-	f.wantCalls(t, "100 Services need no more", map[string]int{opPorts: 4})
 }
 
 // OS-LB-25: the subnet of a load balancer is that of the first Node, and of no other one.
@@ -157,28 +107,5 @@ func TestVIPSubnet(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The subnet of a load balancer costs one call, however many Nodes there are.
-func TestVIPSubnetCost(t *testing.T) {
-	t.Parallel()
-	f := newNodesFixture(t)
-	server := f.addServer("a", "10.0.0.11")
-	targets := []request.Target{target("a", "10.0.0.11")}
-	byNode := map[string]string{"a": server}
-	for i := range 100 {
-		name := fmt.Sprint("b", i)
-		targets, byNode[name] = append(targets, target(name, "10.0.0.12")), id(1)
-	}
-	for range 2 {
-		got, err := f.VIPSubnet(bounded(t), targets, servers(byNode))
-		if got != f.first || err != nil {
-			t.Errorf("got %q, %v", got, err)
-		}
-	}
-	f.wantCalls(t, "the first Node decides", map[string]int{opPorts: 1})
-	if devices := f.Requests(opPorts)[0].Query["device_id"]; len(devices) != 1 {
-		t.Errorf("ports of %v were read", devices)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -13,6 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -26,7 +26,6 @@ const (
 	opUpdateListener = "octavia.UpdateListener"
 	opDeleteListener = "octavia.DeleteListener"
 	opCreatePool     = "octavia.CreatePool"
-	opUpdatePool     = "octavia.UpdatePool"
 	opMembers        = "octavia.UpdateMembers"
 	opCreateMember   = "octavia.CreateMember"
 	opDeleteMember   = "octavia.DeleteMember"
@@ -91,16 +90,10 @@ func TestCreateRequest(t *testing.T) {
 			LoadBalancer any `json:"loadbalancer"`
 		}
 		sent := f.Requests(opCreate)[0].Body
-		if err := json.Unmarshal([]byte(f.golden(string(sent))), &body); err != nil {
-			t.Fatal(err)
-		}
+		openstacktest.Must(t, json.Unmarshal([]byte(f.golden(string(sent))), &body))
 		var want any
-		if err := json.Unmarshal([]byte(created), &want); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, body.LoadBalancer); diff != "" {
-			t.Error(diff)
-		}
+		openstacktest.Must(t, json.Unmarshal([]byte(created), &want))
+		openstacktest.Check(t, "it", want, body.LoadBalancer)
 		f.unchanged("it is complete", svc)
 	})
 }

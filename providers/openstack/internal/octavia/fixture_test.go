@@ -124,9 +124,7 @@ func with(name annotation.Name, value string) kubetest.ServiceOption {
 func (f *writeFixture) features() features.Features {
 	f.t.Helper()
 	version, err := f.api.Version(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 
 	return features.For(version, f.provider)
 }
@@ -135,14 +133,10 @@ func (f *writeFixture) features() features.Features {
 func (f *writeFixture) desired(svc *v1.Service) *octavia.Desired {
 	f.t.Helper()
 	r, _, err := request.ForUpdate(svc, f.nodes, f.settings)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 	given := request.Given{Features: f.features()}
 	resolved, _, err := r.Resolve(given)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 
 	built := octavia.Context{Owner: f.owner, Features: given.Features, Serial: f.serial, Repaired: f.repaired}
 	if f.lb != "" {
@@ -166,15 +160,11 @@ func (f *writeFixture) observe(names request.Names) *octavia.Observed {
 	ctx, cancel := context.WithTimeout(f.t.Context(), openstacktest.Timeout)
 	defer cancel()
 	lb, err := f.api.GetLoadBalancer(ctx, f.lb)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 	o, err := octavia.Read(ctx, f.api, lb, func(kind request.Part, name string, tags []string) bool {
 		return certainty.IsOwnPart(names, kind, name, tags, true)
 	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 
 	return o
 }
@@ -251,15 +241,6 @@ func (f *writeFixture) golden(text string) string {
 	text = anyID.ReplaceAllString(text, "ID")
 
 	return strings.ReplaceAll(text, lbn, "LBN")
-}
-
-// plans checks the plan for a Service.
-func (f *writeFixture) plans(reason string, svc *v1.Service, want ...string) {
-	f.t.Helper()
-	got := strings.Split(strings.TrimSuffix(f.golden(f.plan(svc).String()), "\n"), "\n")
-	if diff := cmp.Diff(want, got); diff != "" {
-		f.t.Errorf("%s: %s", reason, diff)
-	}
 }
 
 // serves checks the members that get the traffic of a port.

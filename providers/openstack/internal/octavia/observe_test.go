@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -99,9 +94,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	f := newReadFixture(t)
 	o, err := f.read(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	openstacktest.Must(t, err)
 	var ports []int
 	pools := map[string]string{} // what was read, by the name of the pool
 	for _, l := range o.Listeners {
@@ -126,9 +119,7 @@ func TestRead(t *testing.T) {
 		}
 		pools[p.Name] = strings.Join(text, ", ")
 	}
-	if diff := cmp.Diff([]int{80, 81, 82, 83, 443}, ports); diff != "" {
-		t.Errorf("all listeners, by port: %s", diff)
-	}
+	openstacktest.Check(t, "all listeners, by port", []int{80, 81, 82, 83, 443}, ports)
 	want := map[string]string{
 		"renamed by a user": "node-2 10.0.0.107:30080/0, node-1 10.0.0.108:30080/10256, node-0 10.0.0.109:30080/0, HTTP",
 		"pool_0_" + ownTag:  "node-0 10.0.0.109:30080/0, TCP",
@@ -136,9 +127,7 @@ func TestRead(t *testing.T) {
 		"pool_0_other":      "unread",
 		"of a user":         "unread",
 	}
-	if diff := cmp.Diff(want, pools); diff != "" {
-		t.Errorf("pools of the Service are read: %s", diff)
-	}
+	openstacktest.Check(t, "pools of the Service are read", want, pools)
 	if o.Shared || o.At.IsZero() || o.LoadBalancer != f.lb {
 		t.Errorf("got %+v", o)
 	}
@@ -180,44 +169,5 @@ func TestReadFails(t *testing.T) {
 				t.Errorf("%s: error = %v, want %v", test.reason, err, test.want)
 			}
 		})
-	}
-}
-
-// Some implementations keep what is deleted.
-func TestReadDeleted(t *testing.T) {
-	t.Parallel()
-	f := newReadFixture(t)
-	before, err := f.read(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := before.Listeners[len(before.Listeners)-1]
-	pool := before.Pools[l.DefaultPoolID]
-	f.SetProvisioningStatus(l.ID, "DELETED")
-	f.SetProvisioningStatus(pool.Members[0].ID, "DELETED")
-	after, err := f.read(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(after.Listeners) != len(before.Listeners)-1 {
-		t.Errorf("%d listeners", len(after.Listeners))
-	}
-	if p := after.Pools[pool.ID]; p == nil || !p.Unread {
-		t.Errorf("a pool of another name that no listener of the Service uses: %+v", p)
-	}
-	f.SetProvisioningStatus(l.ID, "ACTIVE")
-	if after, err = f.read(t); err != nil {
-		t.Fatal(err)
-	}
-	compare := cmp.Options{cmpopts.EquateComparable(netip.Addr{})}
-	if diff := cmp.Diff(pool.Members[1:], after.Pools[pool.ID].Members, compare); diff != "" {
-		t.Error(diff)
-	}
-	f.SetProvisioningStatus(pool.ID, "DELETED")
-	if _, err = f.read(t); !errors.Is(err, apierr.ErrConflict) {
-		t.Errorf("a listener has a pool that is deleted: %v", err)
-	}
-	if got := len(slices.Collect(maps.Keys(after.Pools))); got != 5 {
-		t.Errorf("%d pools", got)
 	}
 }

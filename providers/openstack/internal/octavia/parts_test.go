@@ -14,6 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -137,9 +138,7 @@ func TestSettingsOfUsersStay(t *testing.T) {
 		f.addNodes(1, 2, 4)
 		f.ensure(svc)
 		members, err := f.api.ListMembers(f.t.Context(), p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		openstacktest.Must(t, err)
 		got := map[string]string{}
 		for _, m := range members {
 			text := "as made"
@@ -148,49 +147,7 @@ func TestSettingsOfUsersStay(t *testing.T) {
 			}
 			got[m.Name] = text
 		}
-		if diff := cmp.Diff(map[string]string{"node-1": "as set", "node-2": "as set", "node-4": "as made"}, got); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
-
-// OS-LB-10: where every pool of a port fails for good, each sync plans one repair or one more pool, and the
-// listener stays.
-func TestAllPoolsBroken(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		svc := web(kubetest.Port(v1.ProtocolTCP, 80))
-		f.ensure(svc)
-		f.watch("TCP", 80)
-		for sync := range 6 {
-			for _, pool := range f.LoadBalancer(f.lb).Pools {
-				f.FailPool(pool, true)
-			}
-			_, _ = f.try(svc)
-			if pools := len(f.LoadBalancer(f.lb).Pools); pools > 2 {
-				t.Fatalf("sync %d: %d pools", sync, pools)
-			}
-		}
-		f.serves("the listener stays", "TCP", 80, "10.0.0.101:30080", "10.0.0.102:30080", "10.0.0.103:30080")
-		if outages := f.Outages(); len(outages) > 0 {
-			t.Errorf("the port is not served after %q", outages)
-		}
-	})
-}
-
-// OS-LB-12: an algorithm that is refused on an existing pool is an error of that pool, which
-// keeps its own. The other one and the listeners are as they should be.
-func TestRefusedAlgorithm(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		f.ensure(web())
-		svc := web(with(request.AnnotationLBMethod, "LEAST_CONNECTIONS"), with(request.AnnotationConnectionLimit, "9"))
-		f.Interceptor().Inject(opUpdatePool, simserver.Nth(1), openstack.Error(501, "", "Provider 'amphora' does not support a requested option: lb_algorithm"))
-		_, err := f.try(svc)
-		f.fails("the error names it", err, apierr.ErrInvalid, "lb_algorithm")
-		f.plans("the rest is done", svc, "port TCP/80: update pool pool_0_LBN (ID): algorithm LEAST_CONNECTIONS instead of ROUND_ROBIN")
-		f.ensure(svc)
-		f.unchanged("it is requested again", svc)
+		openstacktest.Check(t, "it", map[string]string{"node-1": "as set", "node-2": "as set", "node-4": "as made"}, got)
 	})
 }
 
@@ -242,20 +199,6 @@ func TestRefusedMembers(t *testing.T) {
 			})
 		})
 	}
-}
-
-// OS-LB-12: an option that the provider of an existing load balancer refuses is an error that
-// names it, and costs no other port.
-func TestRefusedOption(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		f.ensure(web())
-		f.Interceptor().Inject(opUpdateListener, simserver.Nth(1), openstack.Error(501, "", "Provider 'amphora' does not support a requested option: allowed_cidrs"))
-		svc := web(with(request.AnnotationSourceRanges, "192.0.2.0/24"))
-		_, err := f.try(svc)
-		f.fails("the error names it", err, apierr.ErrInvalid, "allowed_cidrs")
-		f.plans("the other port has it", svc, "port TCP/80: update listener listener_0_LBN (ID): allowed CIDRs 192.0.2.0/24")
-	})
 }
 
 // OS-LB-12: a range that is refused for its value does not open the listener to all clients.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -157,9 +157,7 @@ func (f *writeFixture) served(d drawing) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		f.t.Errorf("what is served: %s", diff)
-	}
+	openstacktest.Check(f.t, "what is served", want, got)
 }
 
 // change makes the load balancer what a drawing wants.
@@ -234,9 +232,7 @@ func TestRecovers(t *testing.T) {
 		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(faults))).Example(seed)
 		services := f.services(c)
 		before, after := services.Example(2*seed), services.Example(2*seed+1)
-		if err := f.change(before); err != nil {
-			f.t.Fatal(err)
-		}
+		openstacktest.Must(f.t, f.change(before))
 		at := r.Example(seed)
 		if !c.serial {
 			f.watchKept(before, after)
@@ -298,9 +294,7 @@ func TestRecoversFromFailedChanges(t *testing.T) {
 	inClouds(t, drawn, func(f *writeFixture, c cloudOf, seed int) {
 		services := f.services(c)
 		before, after := services.Example(2*seed), services.Example(2*seed+1)
-		if err := f.change(before); err != nil {
-			f.t.Fatal(err)
-		}
+		openstacktest.Must(f.t, f.change(before))
 		f.FailChanges(f.lb, 1+seed%4)
 		_ = f.change(after)
 		f.FailChanges(f.lb, 0)

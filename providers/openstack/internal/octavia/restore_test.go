@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,28 +120,4 @@ func TestRestoredListener(t *testing.T) {
 			t.Errorf("no listener was drawn with %s", name)
 		}
 	}
-}
-
-// The client sends and reads every attribute of a listener that a request can have.
-func TestListenerAttributes(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{OctaviaMinor: 27}, func(f *writeFixture) {
-		f.ensure(web(kubetest.Port(v1.ProtocolTCP, 80)))
-		var unknown []string
-		for name := range f.Listener(f.LoadBalancer(f.lb).Listeners[0]) {
-			for _, of := range []reflect.Type{reflect.TypeFor[client.ListenerCreate](), reflect.TypeFor[client.Listener]()} {
-				has := func(field reflect.StructField) bool {
-					tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-
-					return tag == name
-				}
-				if !slices.Contains(madeByOctavia, name) && !slices.ContainsFunc(reflect.VisibleFields(of), has) {
-					unknown = append(unknown, of.Name()+"."+name)
-				}
-			}
-		}
-		if len(unknown) > 0 {
-			f.t.Errorf("attributes that are lost: %v", unknown)
-		}
-	})
 }

@@ -12,13 +12,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -130,9 +128,7 @@ func (f *writeFixture) warningsOf(svc *v1.Service) []service.Warning {
 	d := f.desired(svc)
 	steps, found := octavia.Diff(f.observe(d.Names), d)
 	warnings, err := f.apply(steps)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 
 	return slices.Concat(found.Warnings, warnings)
 }
@@ -164,91 +160,4 @@ func TestSearchGoesOn(t *testing.T) {
 		f.servedNodes("the cloud has changed", between(1, 102)...)
 		f.unchanged("nothing is refused any more", svc)
 	})
-}
-
-// OS-LB-12: a member is left out only as long as it is the same.
-func TestRefusedMemberChanges(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		svc := web(kubetest.Port(v1.ProtocolTCP, 80))
-		f.ensure(svc)
-		f.refuseNodes(4)
-		f.addNodes(1, 2, 3, 4)
-		f.Interceptor().Reset()
-		f.warningsOf(svc)
-		f.sent("it is refused", opMembers, 1)
-		f.warningsOf(svc)
-		f.sent("it is left out", opMembers, 1)
-		f.nodes[3].Name = "node-4-new"
-		f.warningsOf(svc)
-		f.sent("it may be taken", opMembers, 2)
-		time.Sleep(time.Minute)
-		f.warningsOf(svc)
-		f.sent("the cloud may have changed", opMembers, 3)
-		time.Sleep(time.Minute)
-		f.warningsOf(svc)
-		f.sent("it lasts twice as long", opMembers, 3)
-	})
-}
-
-// OS-LB-12: a member that serves is not removed because Octavia refuses it by now: not from
-// its pool, and not by a pool that would have to do without it.
-func TestRefusedMemberServesOn(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		svc := web(kubetest.Port(v1.ProtocolTCP, 80))
-		f.ensure(svc)
-		f.WatchServing(f.LoadBalancer(f.lb).VIPAddress, "TCP", 80, "10.0.0.102:30080")
-		f.refuseNodes(2)
-		proxied := web(kubetest.Port(v1.ProtocolTCP, 80), with(request.AnnotationProxyProtocol, "v1"))
-		for range 2 {
-			warnings, err := f.try(proxied)
-			f.fails("the new pool lacks it", err, apierr.ErrInvalid, "node-2 10.0.0.102:30080")
-			f.warned("it is refused", warnings, change.TargetRefused)
-			f.servedNodes("the old pool", 1, 2, 3)
-		}
-		if pools := f.LoadBalancer(f.lb).Pools; len(pools) != 2 {
-			t.Errorf("pools %v: the new one is not used again", pools)
-		}
-		f.addNodes(1, 2, 3, 4)
-		f.try(svc)
-		f.servedNodes("its pool", 1, 2, 3, 4)
-		if outages := f.Outages(); len(outages) > 0 {
-			t.Errorf("the member does not serve after %q", outages)
-		}
-		f.Interceptor().Clear()
-		f.ensure(proxied)
-		f.unchanged("it is taken again", proxied)
-		f.servedNodes("the new pool", 1, 2, 3, 4)
-	})
-}
-
-// OS-LB-12: without additive updates, members are added also if Octavia refuses one that is
-// there already, which is in each request with all members.
-func TestAdditionsBesideRefusedMember(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		nodes   []int
-		singles int
-	}{
-		"a few": {[]int{1, 2, 3, 4}, 1},
-		"many":  {between(1, 10), 7},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, openstack.Options{Profile: openstack.OVN}, func(f *writeFixture) {
-				svc := web(kubetest.Port(v1.ProtocolTCP, 80))
-				f.ensure(svc)
-				f.Interceptor().Reset()
-				f.refuseNodes(3)
-				f.addNodes(c.nodes...)
-				if warnings := f.warningsOf(svc); len(warnings) > 0 {
-					t.Errorf("warnings %v", warnings)
-				}
-				f.sent("one by one", opCreateMember, c.singles)
-				f.servedNodes("all are there", c.nodes...)
-				f.unchanged("all are there", svc)
-			})
-		})
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 )
@@ -128,58 +129,6 @@ func TestReleaseIsLast(t *testing.T) {
 	})
 }
 
-// OS-LB-16: a cluster that got another name renames what is of the same Service, and nothing
-// else; an interrupted run is completed by the next.
-func TestRename(t *testing.T) {
-	t.Parallel()
-	const old = "kube_service_kube_shop_web"
-	for name, interrupted := range map[string]bool{"at once": false, "after an interruption": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, openstack.Options{}, func(f *writeFixture) {
-				f.settings.Monitor = monitored
-				pool := func(i string) *openstack.LBPoolSpec {
-					return &openstack.LBPoolSpec{Name: "pool_" + i + "_" + old, Monitor: "TCP", MonitorName: "monitor_" + i + "_" + old}
-				}
-				f.lb = f.AddLoadBalancer(openstack.LoadBalancerSpec{
-					Name: old, Subnet: f.subnet, Tags: []string{old, otherTag}, Listeners: []openstack.ListenerSpec{
-						{Name: "listener_0_" + old, Protocol: "TCP", Port: 80, Tags: []string{old, "mine"}, Pool: pool("0")},
-						{Name: "listener_1_" + old, Protocol: "UDP", Port: 53, Tags: []string{old}}, // without pool
-						{Name: "listener_0_" + otherTag, Protocol: "TCP", Port: 81, Tags: []string{otherTag}},
-						{Name: "listener_0_kube_service_kube_shop_other2", Protocol: "TCP", Port: 82, Tags: []string{"kube_service_kube_shop_other2"}},
-					},
-				})
-				if interrupted {
-					f.SetDenied(opUpdateListener)
-					steps, _ := f.renaming()
-					_, err := f.apply(steps)
-					f.fails("it may not", err, apierr.ErrDenied, "rename listener")
-					f.SetDenied()
-				}
-				steps, warnings := f.renaming()
-				f.warned("it is announced", warnings, request.Renamed)
-				want := "rename listener ID: name listener_1_LBN tags LBN\n" +
-					"rename listener ID: name listener_0_LBN tags LBN, mine\n" +
-					"rename load balancer ID: name LBN tags LBN, " + otherTag + ", multicloud-ccm.io/service-uid=UID\n"
-				if !interrupted {
-					want = "rename pool ID: name pool_0_LBN\nrename health monitor ID: name monitor_0_LBN\n" + want
-				}
-				if diff := cmp.Diff(want, f.golden(steps.String())); diff != "" {
-					t.Error(diff)
-				}
-				if _, err := f.apply(steps); err != nil {
-					t.Fatal(err)
-				}
-				if steps, warnings := f.renaming(); len(steps)+len(warnings) > 0 {
-					t.Errorf("something is left:\n%s%v", steps, warnings)
-				}
-				f.ensure(web())
-				f.unchanged("the parts are used", web())
-			})
-		})
-	}
-}
-
 // A load balancer that a rename has given the UID of a Service is not renamed back by the same
 // Service of a second cluster.
 func TestRenameOnce(t *testing.T) {
@@ -243,53 +192,9 @@ func TestBuildMembers(t *testing.T) {
 			for _, m := range d.Ports[0].Pool.Members {
 				got = append(got, m.Name+" "+m.SubnetID)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s: %s", c.reason, diff)
-			}
+			openstacktest.Check(t, c.reason, c.want, got)
 		})
 	}
-}
-
-// From lists that are not fresh, only additions can be planned.
-func TestSharedLists(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		svc := web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.LocalTraffic(32000))
-		f.settings.Monitor = monitored
-		f.ensure(svc)
-		compact := func() *octavia.Observed {
-			o := f.observe(f.names())
-			o.Shared = true
-			for _, p := range o.Pools {
-				for i := range p.Members {
-					p.Members[i].Full, p.Members[i].Partial, p.Members[i].MonitorPort = nil, true, 0
-				}
-			}
-
-			return o
-		}
-		if steps, _ := octavia.Diff(compact(), f.desired(svc)); len(steps) > 0 {
-			t.Errorf("a port for health checks that is not known does not count:\n%s", steps)
-		}
-		f.addNodes(1, 2, 3, 4)
-		steps, _ := octavia.Diff(compact(), f.desired(svc))
-		if !octavia.PlainAdditions(steps) {
-			t.Errorf("a Node is added:\n%s", steps)
-		}
-		if _, err := f.apply(steps); err != nil {
-			t.Error(err)
-		}
-		f.unchanged("a Node is added", svc)
-		f.addNodes(1, 2)
-		f.Interceptor().Reset()
-		steps, _ = octavia.Diff(compact(), f.desired(svc))
-		if octavia.PlainAdditions(steps) {
-			t.Errorf("Nodes are removed:\n%s", steps)
-		}
-		_, err := f.apply(steps)
-		f.fails("what users have set would be lost", err, apierr.ErrUnavailable, "not known")
-		f.sent("nothing is written", opMembers, 0)
-	})
 }
 
 // renaming plans the names of this cluster for what was made in another one.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
@@ -17,9 +18,7 @@ func (f *writeFixture) first() (*client.Listener, *client.Pool) {
 		f.t.Fatalf("listeners %v: %v", listeners, err)
 	}
 	pools, err := f.api.PoolsByLoadBalancer(f.t.Context(), f.lb)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 	for _, p := range pools {
 		if p.ID == listeners[0].DefaultPoolID {
 			return listeners[0], p
@@ -33,9 +32,7 @@ func (f *writeFixture) first() (*client.Listener, *client.Pool) {
 // write makes a change as a user.
 func (f *writeFixture) write(send func(context.Context) error) {
 	f.t.Helper()
-	if err := f.env().Write(f.t.Context(), f.lb, send); err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, f.env().Write(f.t.Context(), f.lb, send))
 	f.settle()
 }
 

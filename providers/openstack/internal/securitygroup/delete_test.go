@@ -1,41 +1,12 @@
 package securitygroup
 
 import (
-	"slices"
 	"testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
-
-// TestDelete takes the group off all ports and deletes it with its rules.
-func TestDelete(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 2, openstack.Options{})
-	f.mustSync(t)
-	must(t, f.remove(bounded(t), f.client).err)
-	check(t, "calls", "DeleteSecurityGroup 1, ListPorts 1, ListSecurityGroups 1, UpdatePort 2", f.calls())
-	check(t, "leaks", []string(nil), f.Leaks())
-	f.Interceptor().Reset()
-	must(t, f.remove(bounded(t), f.client).err)
-	check(t, "calls without a group", "ListSecurityGroups 1", f.calls())
-}
-
-// TestGroupInUse is an error until its port is found: it was given to a port after the
-// ports were read.
-func TestGroupInUse(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 1, openstack.Options{})
-	f.mustSync(t)
-	group, late := f.group(t), f.AddPort(openstack.PortSpec{Network: f.network})
-	f.Interceptor().Inject("neutron.DeleteSecurityGroup", simserver.First(1), simserver.Before(func() { f.SetPortGroups(late, group) }))
-	is(t, f.remove(bounded(t), f.client).err, apierr.ErrConflict)
-	check(t, "nodes", "", f.withGroup(t))
-	must(t, f.remove(bounded(t), f.client).err)
-	check(t, "groups", []string(nil), f.groups(t))
-}
 
 // TestDeletedMeanwhile is no error: what is to be taken away is gone.
 func TestDeletedMeanwhile(t *testing.T) {
@@ -60,35 +31,6 @@ func TestDeletedMeanwhile(t *testing.T) {
 			check(t, "groups", []string(nil), f.groups(t))
 		})
 	}
-}
-
-// TestRulesDeletedMeanwhile are no error.
-func TestRulesDeletedMeanwhile(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 1, openstack.Options{})
-	f.mustSync(t)
-	id := f.group(t)
-	f.nodePorts = f.nodePorts[:1]
-	f.Interceptor().Inject("neutron.DeleteSecurityGroupRule", simserver.First(1), simserver.Before(func() {
-		f.Interceptor().Clear()
-		rules, err := f.client.Network().SecurityGroupRules(bounded(t), id)
-		must(t, err)
-		for _, r := range rules {
-			must(t, f.client.Network().DeleteSecurityGroupRule(bounded(t), r.ID))
-		}
-	}))
-	must(t, f.sync(bounded(t), f.client).err)
-}
-
-// TestRulesThatStay do not keep others from being deleted.
-func TestRulesThatStay(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 1, openstack.Options{})
-	f.mustSync(t)
-	f.nodePorts = nil
-	f.Interceptor().Inject("neutron.DeleteSecurityGroupRule", simserver.First(1), openstack.Denied())
-	is(t, f.sync(bounded(t), f.client).err, apierr.ErrDenied)
-	check(t, "rules", "tcp 30080 from 10.0.0.0/16", f.rules(t))
 }
 
 // TestTagsOfOldVersions go with the group: old versions of the upstream cloud controller
@@ -165,26 +107,4 @@ func TestSubports(t *testing.T) {
 	f.leave("node-trunk")
 	f.mustSync(t)
 	check(t, "nodes", "node-001", f.withGroup(t))
-}
-
-// TestGroupThatAListDoesNotShow is found when it is to be created: the list that the plan
-// was made from was older than the group.
-func TestGroupThatAListDoesNotShow(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 2, openstack.Options{})
-	d := f.build()
-	o, err := Observe(bounded(t), f.client.Network(), d, f.ProjectID(openstack.ProjectCCM))
-	must(t, err)
-	f.mustSync(t)
-	first := f.groups(t)
-	must(t, apply(bounded(t), f.client, Diff(o, d)).err)
-	check(t, "groups", first, f.groups(t))
-	check(t, "rules", webRules, f.rules(t))
-	if n := f.Interceptor().Count("neutron.CreateSecurityGroup"); n > 0 {
-		t.Errorf("%d groups were created", n)
-	}
-	port, _ := f.Port(f.ports["node-002"])
-	if !slices.Contains(port.Groups, first[0]) {
-		t.Errorf("groups %v of the port lack %v", port.Groups, first)
-	}
 }

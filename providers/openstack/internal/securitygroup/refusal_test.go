@@ -1,7 +1,6 @@
 package securitygroup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
@@ -61,29 +59,6 @@ func TestQuotaOfGroups(t *testing.T) {
 	f.DeleteSecurityGroup(others[0])
 	f.mustSync(t)
 	check(t, "rules", webRules, f.rules(t))
-}
-
-// TestFailuresOfGroups do not end the run: what the load balancer needs besides is done.
-func TestFailuresOfGroups(t *testing.T) {
-	t.Parallel()
-	for _, op := range []string{"CreateSecurityGroup", "CreateSecurityGroupRule", "UpdatePort", "DeleteSecurityGroupRule"} {
-		t.Run(op, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, 1, openstack.Options{})
-			f.Interceptor().Inject("neutron."+op, simserver.Always(), openstack.Denied())
-			d := f.build()
-			o, err := Observe(bounded(t), f.client.Network(), d, f.ProjectID(openstack.ProjectCCM))
-			must(t, err)
-			ran := false
-			next := plan.NewStep("Next", "next", func(context.Context, *change.Env) error {
-				ran = true
-
-				return nil
-			})
-			is(t, apply(bounded(t), f.client, append(Diff(o, d), next)).err, apierr.ErrDenied)
-			check(t, "the next step ran", true, ran)
-		})
-	}
 }
 
 // TestQuotaOfRules (OS-LB-18) creates the rules that fit, with a warning about the others.
@@ -164,22 +139,6 @@ func TestRuleThatExists(t *testing.T) {
 	check(t, "rules", webRules+", tcp 31000 from 10.0.0.0/16, tcp 31001 from 10.0.0.0/16", f.rules(t))
 }
 
-// TestRuleThatExistsUnseen takes a rule as there that Neutron says exists and that no list
-// shows, and creates the others.
-func TestRuleThatExistsUnseen(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 1, openstack.Options{})
-	f.Interceptor().Inject("neutron.CreateSecurityGroupRule", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-		if strings.Contains(peek(r), "30080") {
-			openstack.Error(http.StatusConflict, "SecurityGroupRuleExists", "Security group rule already exists. Rule id is x.")(w, r, apply)
-		} else {
-			apply.ServeHTTP(w, r)
-		}
-	})
-	must(t, f.sync(bounded(t), f.client).err)
-	check(t, "rules", "tcp 30443 from 10.0.0.0/16", f.rules(t))
-}
-
 // TestRefusedRule (OS-LB-12) costs only itself.
 func TestRefusedRule(t *testing.T) {
 	t.Parallel()
@@ -242,21 +201,6 @@ func TestRefusedWithoutRevisions(t *testing.T) {
 	check(t, "changes of ports", 1, f.Interceptor().Count("neutron.UpdatePort"))
 }
 
-// TestPortThatAListDoesNotShow is not gone: only Neutron's 404 proves that.
-func TestPortThatAListDoesNotShow(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 1, openstack.Options{})
-	f.mustSync(t)
-	f.Interceptor().Inject("neutron.UpdatePort", simserver.Always(), openstack.Error(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", "x"))
-	f.Interceptor().Inject("neutron.ListPorts", simserver.From(2), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprint(w, `{"ports": []}`)
-	})
-	is(t, f.remove(bounded(t), f.client).err, apierr.ErrConflict)
-	check(t, "changes of ports", 1, f.Interceptor().Count("neutron.UpdatePort"))
-	check(t, "deletions", 0, f.Interceptor().Count("neutron.DeleteSecurityGroup"))
-}
-
 // TestPortThatKeepsTheGroup does not keep others from losing it.
 func TestPortThatKeepsTheGroup(t *testing.T) {
 	t.Parallel()
@@ -296,18 +240,6 @@ func TestPortOfAnotherProject(t *testing.T) {
 	f.leave("node-admin")
 	f.mustSync(t)
 	check(t, "nodes", "node-002 node-003", f.withGroup(t))
-}
-
-// TestPortsWithoutPortSecurity have no groups and need none.
-func TestPortsWithoutPortSecurity(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, 1, openstack.Options{})
-	f.joinAt("node-open", "10.0.9.9")
-	f.AddPort(openstack.PortSpec{Network: f.network, NoPortSecurity: true, IPs: []string{"10.0.9.9"}, Server: f.given.Servers["node-open"]})
-	f.mustSync(t)
-	f.Interceptor().Reset()
-	f.mustSync(t)
-	check(t, "nodes", "node-001", f.withGroup(t))
 }
 
 // TestChangedPorts are read again: whatever others change meanwhile stays.
@@ -458,23 +390,4 @@ func TestGroupsOfOthers(t *testing.T) {
 	}
 	must(t, f.remove(bounded(t), operator).err)
 	check(t, "leaks", []string(nil), f.Leaks())
-}
-
-// TestReadsThatFail end the sync before any write.
-func TestReadsThatFail(t *testing.T) {
-	t.Parallel()
-	for op, reads := range map[string]int{"ListSecurityGroups": 1, "ListSecurityGroupRules": 1, "ListPorts": 2} {
-		for nth := range reads {
-			t.Run(fmt.Sprint(op, nth), func(t *testing.T) {
-				t.Parallel()
-				f := newFixture(t, 2, openstack.Options{})
-				f.leave("node-002")
-				f.mustSync(t)
-				f.members = []request.Target{{Node: "node-002", Address: prefix("10.0.1.3/32").Addr()}}
-				f.Interceptor().Inject("neutron."+op, simserver.From(nth+1), openstack.Error(http.StatusInternalServerError, "HTTPInternalServerError", "x"))
-				is(t, f.sync(bounded(t), f.client).err, apierr.ErrUnavailable)
-				check(t, "writes", map[string]int{}, f.Writes())
-			})
-		}
-	}
 }

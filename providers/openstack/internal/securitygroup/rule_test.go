@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
@@ -60,19 +58,5 @@ func TestRuleOf(t *testing.T) {
 			}
 			check(t, test.reason, test.text, got.String())
 		})
-	}
-}
-
-// TestRuleRequest writes what the upstream cloud controller manager writes.
-func TestRuleRequest(t *testing.T) {
-	t.Parallel()
-	for prefix, want := range map[string]client.SecurityGroupRule{
-		"10.0.0.0/24": {EtherType: "IPv4", RemotePrefix: "10.0.0.0/24"},
-		"0.0.0.0/0":   {EtherType: "IPv4", RemotePrefix: "0.0.0.0/0"},
-		"fd00::/64":   {EtherType: "IPv6", RemotePrefix: "fd00::/64"},
-		"::/0":        {EtherType: "IPv6", RemotePrefix: "::/0"},
-	} {
-		want.GroupID, want.Direction, want.Protocol, want.PortMin, want.PortMax = "g", "ingress", "udp", new(53), new(53)
-		check(t, prefix, want, allow(string(v1.ProtocolUDP), 53, netip.MustParsePrefix(prefix)).request("g"))
 	}
 }

@@ -4,15 +4,15 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 )
 
 // onlyProject checks that each list was requested for the project alone.
 func (f *fixture) onlyProject() {
 	f.t.Helper()
 	project, err := f.client.Project(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 	for _, op := range []string{opBalancers, opListeners, opPools, opMonitors, opAddresses, opGroups} {
 		for _, r := range f.Requests(op) {
 			if got := r.Query["project_id"]; len(got) != 1 || got[0] != project {

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
@@ -75,9 +74,7 @@ func newFixture(t testing.TB, user string) *fixture {
 	if _, err := f.client.LoadBalancer().Version(t.Context()); err != nil { // logs in
 		t.Fatal(err)
 	}
-	if err := f.client.Network().Available(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	openstacktest.Must(t, f.client.Network().Available(t.Context()))
 	f.restart()
 
 	return f
@@ -125,13 +122,9 @@ func (f *fixture) observed(id string) *octavia.Observed {
 func (f *fixture) alone(id string) *octavia.Observed {
 	f.t.Helper()
 	lb, err := f.client.LoadBalancer().GetLoadBalancer(f.t.Context(), id)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 	o, err := octavia.Read(f.t.Context(), f.client.LoadBalancer(), lb, func(request.Part, string, []string) bool { return true })
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	openstacktest.Must(f.t, err)
 
 	return o
 }
@@ -171,8 +164,6 @@ func lists(pages int, more map[string]int) map[string]int {
 // calls checks the calls since the last time.
 func (f *fixture) calls(reason string, want map[string]int) {
 	f.t.Helper()
-	if diff := cmp.Diff(want, f.Interceptor().Calls()); diff != "" {
-		f.t.Errorf("%s: %s", reason, diff)
-	}
+	openstacktest.Check(f.t, reason, want, f.Interceptor().Calls())
 	f.Interceptor().Reset()
 }

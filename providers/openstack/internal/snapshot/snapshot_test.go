@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -274,9 +275,7 @@ func TestTreeKeepsMonitorPorts(t *testing.T) {
 		for _, m := range f.membersOf(id) {
 			got = append(got, known{m.Name, m.MonitorPort, m.Partial})
 		}
-		if diff := cmp.Diff([]known{{"node-1", 10256, false}, {"new", 0, true}}, got); diff != "" {
-			f.t.Error(diff)
-		}
+		openstacktest.Check(f.t, "it", []known{{"node-1", 10256, false}, {"new", 0, true}}, got)
 		f.Keep(f.alone(id))
 		for _, m := range f.membersOf(id) {
 			if m.Partial {
@@ -298,9 +297,7 @@ func TestUnusedPool(t *testing.T) {
 	inBubble(t, func(f *fixture) {
 		id := f.add("web")
 		made, err := f.client.LoadBalancer().CreatePool(f.t.Context(), id, client.PoolCreate{Name: "unused", Protocol: "TCP", Algorithm: "ROUND_ROBIN"})
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		openstacktest.Must(f.t, err)
 		f.addMember(made.ID, "10.0.255.9")
 		o := f.observed(id)
 		if o == nil || !o.Pools[made.ID].Unread || o.Pools[made.ID].Members != nil {
@@ -403,9 +400,7 @@ func TestGroups(t *testing.T) {
 			for _, g := range found {
 				got = append(got, g.ID)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				f.t.Errorf("%s: %s", reason, diff)
-			}
+			openstacktest.Check(f.t, reason, want, got)
 			if got := f.Interceptor().Count(opGroups); got != lists {
 				f.t.Errorf("%s: %d lists, want %d", reason, got, lists)
 			}
