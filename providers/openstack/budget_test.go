@@ -270,9 +270,7 @@ func testBudgetOfRoutes(t *testing.T) {
 	}
 	for _, node := range f.nodes[:routed] {
 		route := &cloudprovider.Route{TargetNode: apitypes.NodeName(node.Name), DestinationCIDR: node.Spec.PodCIDRs[0]}
-		if err := routes.CreateRoute(bounded(t), clusterName, "", route); err != nil {
-			t.Fatal(err)
-		}
+		must(t, routes.CreateRoute(bounded(t), clusterName, "", route))
 	}
 	look()
 	list()

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
@@ -234,9 +232,7 @@ func TestCredentials(t *testing.T) {
 			t.Parallel()
 			cfg, problems := decode(parse(t, "[Global]\nauth-url = https://keystone/v3\n"+tc.text), in(nil))
 			checkProblems(t, tc.reason, tc.errs, problems)
-			if diff := cmp.Diff(reveal(tc.want), reveal(cfg.login)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			check(t, tc.reason, reveal(tc.want), reveal(cfg.login))
 		})
 	}
 }

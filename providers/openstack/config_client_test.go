@@ -28,13 +28,9 @@ const testTimeout = 5 * time.Minute
 func start(t *testing.T, path string, env environment) (credential.Source[client.Credentials], <-chan struct{}) {
 	t.Helper()
 	file, err := config.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cfg, problems := decode(file, env)
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, problems.Err())
 	source, run := credentialSource(file, cfg, env)
 	if run == nil {
 		t.Fatal("the source does not follow the file")
@@ -94,9 +90,7 @@ func TestCredentialsOfCloudsChange(t *testing.T) {
 	mount := credentialtest.NewMount(t, "clouds.yaml", clouds, "secure.yaml", first)
 	path := filepath.Join(t.TempDir(), "cloud.conf")
 	text := "[Global]\nuse-clouds = true\nclouds-file = " + filepath.Join(mount.Path, "clouds.yaml") + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	env := environment{readFile: os.ReadFile, workingDirectory: t.TempDir(), home: t.TempDir()}
 	source, changes := start(t, path, env)
 	await(t, source, changes, "first")
@@ -146,9 +140,7 @@ func TestParseCredentials(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
-			if diff := cmp.Diff(reveal(tc.want), reveal(got[client.CredentialsName])); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			check(t, tc.reason, reveal(tc.want), reveal(got[client.CredentialsName]))
 		})
 	}
 }
@@ -172,14 +164,10 @@ func TestCredentialsInline(t *testing.T) {
 func TestCredentialPathsOfChangedFile(t *testing.T) {
 	t.Parallel()
 	file, err := config.Parse("/etc/config/cloud.conf", []byte(loginText))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	env := in(map[string]string{"/etc/config/cloud.conf": loginText + "password = new\n"})
 	cfg, _ := decode(file, env)
-	if diff := cmp.Diff([]string{"/etc/config/cloud.conf"}, credentialPaths(file, cfg, env)); diff != "" {
-		t.Errorf("paths (-want +got):\n%s", diff)
-	}
+	check(t, "paths", []string{"/etc/config/cloud.conf"}, credentialPaths(file, cfg, env))
 }
 
 // Places that cannot be read are not watched: they would keep all others from being
@@ -207,9 +195,7 @@ func TestCredentialPaths(t *testing.T) {
 		"/srv/secure.yaml", "/etc/openstack/secure.yaml", "/srv/secure.yml", "/etc/openstack/secure.yml",
 		"/srv/clouds-public.yaml", "/etc/openstack/clouds-public.yaml", "/srv/clouds-public.yml", "/etc/openstack/clouds-public.yml",
 	}
-	if diff := cmp.Diff(want, credentialPaths(file, cfg, env)); diff != "" {
-		t.Errorf("paths (-want +got):\n%s", diff)
-	}
+	check(t, "paths", want, credentialPaths(file, cfg, env))
 }
 
 // The rules are those of the cloud-config, with the valid items of the order.

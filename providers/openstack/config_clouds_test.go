@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -191,9 +189,7 @@ func TestClouds(t *testing.T) {
 			t.Parallel()
 			cfg, problems := decode(parse(t, tc.text), in(tc.files).with(tc.variables))
 			checkProblems(t, tc.reason, tc.problems, problems)
-			if diff := cmp.Diff(reveal(tc.want), reveal(cfg.login)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			check(t, tc.reason, reveal(tc.want), reveal(cfg.login))
 		})
 	}
 }
@@ -238,9 +234,7 @@ func TestCloudsSettings(t *testing.T) {
 			if want.EndpointType == "" {
 				want.EndpointType = "public"
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			check(t, tc.reason, want, got)
 			for _, s := range explainIn(file, in(files)) {
 				if source, ok := tc.shown[s.Name.Key]; ok && s.Source != source {
 					t.Errorf("%s: %s: want %s, got %s", tc.reason, s.Name, source, s.Source)

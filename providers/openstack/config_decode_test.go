@@ -152,9 +152,7 @@ func TestDecodeValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg, _ := decode(parse(t, loginText+tc.text), in(nil))
-			if diff := cmp.Diff(tc.want, tc.value(cfg)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			check(t, tc.reason, tc.want, tc.value(cfg))
 		})
 	}
 }
@@ -208,9 +206,7 @@ func TestTLS(t *testing.T) {
 			t.Parallel()
 			cfg, problems := decode(parse(t, loginText+tc.text), tc.env)
 			checkProblems(t, tc.reason, tc.want, problems)
-			if diff := cmp.Diff(tc.tls, cfg.clientConfig().TLS); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			check(t, tc.reason, tc.tls, cfg.clientConfig().TLS)
 		})
 	}
 }

@@ -72,9 +72,7 @@ var certificates = sync.OnceValues(func() (certificate, key string) {
 func parse(t testing.TB, text string) *config.File {
 	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	return file
 }
@@ -154,13 +152,9 @@ func TestSamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data, err := os.ReadFile(filepath.Join("testdata", "config", name+".conf"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			file, err := config.Parse(name+".conf", data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			env := samplesEnvironment()
 			cfg, problems := decode(file, env)
 			if err := problems.Err(); err != nil {
@@ -199,14 +193,10 @@ func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "config", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o600))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s: -want +got (-update rewrites it):\n%s", path, diff)
 	}

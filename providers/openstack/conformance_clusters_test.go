@@ -71,9 +71,7 @@ func (c *clusterSet) Store(t testing.TB, cluster string, service *v1.Service) *v
 	case err == nil:
 		stored, err = services.Update(t.Context(), merged(service, stored), metav1.UpdateOptions{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	return stored
 }

@@ -127,9 +127,7 @@ func (a *nodesAdapter) InjectFailure(t testing.TB, failure conformance.Failure) 
 func (a *nodesAdapter) ClearFaults(t testing.TB) {
 	t.Helper()
 	a.Interceptor().Clear()
-	if err := a.Server().Up(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Server().Up())
 }
 
 // serverNodes are the Nodes of the servers of a test cloud.
@@ -165,9 +163,7 @@ func (n *serverNodes) join(t testing.TB, server, name string) instance.Ref {
 func (n *serverNodes) leave(t testing.TB, ref instance.Ref) {
 	t.Helper()
 	if node, found := n.names[n.deleted]; found {
-		if err := n.kubernetes.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.kubernetes.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}))
 	}
 	n.deleted = ref.ProviderID
 }

@@ -2,12 +2,14 @@ package openstack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -103,13 +105,9 @@ func startProvider(
 ) (c *cloud, factory informers.SharedInformerFactory, end func()) {
 	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err = newCloudFrom(file, env, times)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stop := make(chan struct{})
 	factory = informers.NewSharedInformerFactory(api, 0)
 	c.SetServiceWorkers(serviceSyncs)
@@ -245,4 +243,28 @@ func bounded(t testing.TB) context.Context {
 	t.Cleanup(cancel)
 
 	return ctx
+}
+
+// must ends the test with an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// is reports an error that is not the wanted one.
+func is(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
+	}
+}
+
+// check compares two values.
+func check(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }

@@ -15,9 +15,7 @@ import (
 func TestLifecycle(t *testing.T) {
 	f := newFleet(t, 1, openstack.Options{InMemory: true})
 	file, err := config.Parse("cloud.conf", []byte(f.CloudConfig(openstack.UserCCM, "")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	times := hasty()
 	times.client.Dial = f.Server().Dial
 	providertest.Run(t, providertest.Lifecycle{

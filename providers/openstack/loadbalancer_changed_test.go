@@ -93,9 +93,7 @@ func TestLoadBalancerIDChanged(t *testing.T) {
 			}
 			b.untouched("nothing has changed", func() { b.ensure(svc) })
 			b.addNode("node-4")
-			if err := b.update(svc, b.nodes...); err != nil {
-				t.Error(err)
-			}
+			must(t, b.update(svc, b.nodes...))
 			b.serves(address, 8080, b.nodes...)
 			for _, svc := range []*v1.Service{svc, first, third} {
 				b.removed(svc)
@@ -119,9 +117,7 @@ func TestLoadBalancerIDChangedLost(t *testing.T) {
 		b.SetCell("", "cell1", openstack.CellUnknown) // as in another project
 		b.start("")
 		b.untouched("no server of a Node is found", func() {
-			if err := b.sync(svc); !errors.Is(err, certainty.ErrUnprovenProject) {
-				t.Errorf("sync: %v", err)
-			}
+			is(t, b.sync(svc), certainty.ErrUnprovenProject)
 		})
 		b.SetCell("", "cell1", openstack.CellUp)
 		b.start("")
@@ -315,9 +311,7 @@ func TestLoadBalancerSetMeanwhile(t *testing.T) {
 			b.moveTo(svc, owner)
 			apply.ServeHTTP(w, r)
 		})
-		if err := b.sync(svc); !errors.Is(err, errDiscarded) {
-			t.Errorf("sync: %v", err)
-		}
+		is(t, b.sync(svc), errDiscarded)
 		svc = b.inSteps(svc)
 		if b.balancerOf(svc).ID != b.balancerOf(owner).ID {
 			t.Error("the ID was removed")

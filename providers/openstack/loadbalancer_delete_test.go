@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -17,9 +16,7 @@ func TestLoadBalancerDeletionRefused(t *testing.T) {
 	b := balance(t, "")
 	svc := b.ensure(b.create(web()))
 	b.Interceptor().Inject("octavia.DeleteLoadBalancer", simserver.Always(), openstack.Denied())
-	if err := b.remove(svc); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("deletion: %v", err)
-	}
+	is(t, b.remove(svc), apierr.ErrDenied)
 	b.serves(b.address(svc), 80, b.nodes...)
 }
 
@@ -31,8 +28,6 @@ func TestLoadBalancerTLS(t *testing.T) {
 	missing := "https://barbican.example.com/v1/secrets/00000000-0000-4000-8000-000000000000"
 	svc := b.create(web(annotate(request.AnnotationTLSContainerRef, missing)))
 	b.untouched("no certificate", func() {
-		if err := b.sync(svc); !errors.Is(err, apierr.ErrNotFound) {
-			t.Errorf("sync: %v", err)
-		}
+		is(t, b.sync(svc), apierr.ErrNotFound)
 	})
 }

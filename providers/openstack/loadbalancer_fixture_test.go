@@ -17,6 +17,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
@@ -130,9 +131,7 @@ func isInternal() kubetest.ServiceOption { return annotate(request.AnnotationInt
 func (b *balanced) create(svc *v1.Service) *v1.Service {
 	b.t.Helper()
 	made, err := b.kube.CoreV1().Services(svc.Namespace).Create(b.t.Context(), svc, metav1.CreateOptions{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 
 	return made
 }
@@ -143,9 +142,7 @@ func (b *balanced) now(svc *v1.Service) *v1.Service { return serviceNow(b.t, b.k
 func serviceNow(t testing.TB, kube kubernetes.Interface, svc *v1.Service) *v1.Service {
 	t.Helper()
 	found, err := kube.CoreV1().Services(svc.Namespace).Get(t.Context(), svc.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	return found
 }
@@ -173,9 +170,7 @@ func (b *balanced) ensure(svc *v1.Service) *v1.Service {
 	b.t.Helper()
 	for {
 		before := b.now(svc).Annotations
-		if err := b.sync(svc); err != nil {
-			b.t.Fatalf("ensure %s: %v", svc.Name, err)
-		}
+		must(b.t, b.sync(svc))
 		if after := b.now(svc); maps.Equal(before, after.Annotations) {
 			return after
 		}
@@ -205,9 +200,7 @@ func (b *balanced) remove(svc *v1.Service) error {
 func (b *balanced) exists(svc *v1.Service) bool {
 	b.t.Helper()
 	_, exists, err := b.lb.GetLoadBalancer(bounded(b.t), clusterName, b.now(svc))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 
 	return exists
 }
@@ -218,9 +211,7 @@ func (b *balanced) change(svc *v1.Service, edit func(*v1.Service)) *v1.Service {
 	svc = b.now(svc)
 	edit(svc)
 	changed, err := b.kube.CoreV1().Services(svc.Namespace).Update(b.t.Context(), svc, metav1.UpdateOptions{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 
 	return changed
 }
@@ -266,6 +257,30 @@ func (b *balanced) recorded() []string { return kubetest.Events(b.events) }
 // wrote reports whether an Event of a reason was recorded among these.
 func wrote(events []string, reason string) bool {
 	return slices.ContainsFunc(events, func(event string) bool { return strings.HasPrefix(event, "Warning "+reason+" ") })
+}
+
+// warned reports an Event of a reason that is missing since the last call.
+func (b *balanced) warned(reason service.Reason) {
+	b.t.Helper()
+	if events := b.recorded(); !wrote(events, string(reason)) {
+		b.t.Errorf("no Event %s in %q", reason, events)
+	}
+}
+
+// notWarned reports an Event of a reason since the last call.
+func (b *balanced) notWarned(reason service.Reason) {
+	b.t.Helper()
+	if events := b.recorded(); wrote(events, string(reason)) {
+		b.t.Errorf("an Event %s in %q", reason, events)
+	}
+}
+
+// incomplete reports an error after which the Service is not synced again.
+func (b *balanced) incomplete(err error) {
+	b.t.Helper()
+	if again(err) < minRetryAfter {
+		b.t.Errorf("it is not synced again: %v", err)
+	}
 }
 
 // written counts the writes to the cloud that a function makes.

@@ -1,9 +1,7 @@
 package openstack
 
 import (
-	"errors"
 	"net/http"
-	"net/netip"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,8 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/snapshot"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -146,17 +142,11 @@ func TestLoadBalancerWaitingNode(t *testing.T) {
 	if err := b.sync(svc); again(err) < minRetryAfter || b.Interceptor().Count("octavia.ShowLoadBalancer") != before {
 		t.Errorf("the lists are enough: %v", err)
 	}
-	if events := b.recorded(); wrote(events, string(reasonUninitialized)) {
-		t.Errorf("events: %v", events)
-	}
+	b.notWarned(reasonUninitialized)
 
 	node.CreationTimestamp.Time = time.Now().Add(-waitLimit)
-	if err := b.sync(svc); err != nil {
-		t.Errorf("sync: %v", err)
-	}
-	if events := b.recorded(); !wrote(events, string(reasonUninitialized)) {
-		t.Errorf("events: %v", events)
-	}
+	must(t, b.sync(svc))
+	b.warned(reasonUninitialized)
 	b.serves(address, 80, append(kept, node)...)
 }
 
@@ -170,8 +160,7 @@ func TestLoadBalancerListsFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				// No read is stale: what is read once decides here.
-				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+				b := balanceIn(t, inMemory(), "")
 				svc := b.ensure(b.create(web()))
 				other := b.ensure(b.create(apiService()))
 				address := b.address(svc)
@@ -188,18 +177,14 @@ func TestLoadBalancerListsFail(t *testing.T) {
 					fault(w, r, apply)
 				})
 				began := time.Now()
-				if err := b.lb.UpdateLoadBalancer(t.Context(), clusterName, b.now(svc), b.nodes[:2]); err != nil {
-					t.Errorf("update: %v", err)
-				}
+				must(t, b.lb.UpdateLoadBalancer(t.Context(), clusterName, b.now(svc), b.nodes[:2]))
 				if took := time.Since(began); took > snapshot.DefaultWait+10*time.Second {
 					t.Errorf("update: it took %s", took)
 				}
 				b.serves(address, 80, b.nodes[:2]...)
 				failed := lists.Load()
 				for range 5 {
-					if err := b.update(other, b.nodes[:1]...); err != nil {
-						t.Errorf("update: %v", err)
-					}
+					must(t, b.update(other, b.nodes[:1]...))
 				}
 				if n := lists.Load(); failed == 0 || n != failed {
 					t.Errorf("%d lists, then %d", failed, n)
@@ -221,33 +206,10 @@ func TestLoadBalancerUpdateAlone(t *testing.T) {
 	for _, op := range []string{"barbican", "neutron.ListFloatingIPs"} {
 		b.Interceptor().Inject(op, simserver.Always(), openstack.Error(500, "", "not now"))
 	}
-	if err := b.update(svc, b.nodes[0]); err != nil {
-		t.Errorf("update: %v", err)
-	}
+	must(t, b.update(svc, b.nodes[0]))
 	b.serves(address, 80, b.nodes[0])
 	if b.address(svc) != address {
 		t.Errorf("address %s, want %s", b.address(svc), address)
-	}
-}
-
-// TestLoadBalancerMonitorPorts: a member that is checked at another port than it should be
-// is found in the first sync after a restart.
-func TestLoadBalancerMonitorPorts(t *testing.T) {
-	t.Parallel()
-	const monitored = "[LoadBalancer]\ncreate-monitor = true\n"
-	b := balance(t, monitored)
-	svc := b.ensure(b.create(web(kubetest.LocalTraffic(32000))))
-	b.ensure(svc)
-	b.start(monitored)
-	before := b.Interceptor().Count("octavia.ListMembers")
-	b.untouched("nothing has changed", func() { b.ensure(svc) })
-	if b.Interceptor().Count("octavia.ListMembers") == before {
-		t.Error("the ports for health checks are read")
-	}
-	before = b.Interceptor().Count("octavia.ListMembers")
-	b.untouched("nothing has changed", func() { b.ensure(svc) })
-	if b.Interceptor().Count("octavia.ListMembers") != before {
-		t.Error("they are known")
 	}
 }
 
@@ -260,36 +222,10 @@ func TestLoadBalancerEventsOnce(t *testing.T) {
 	svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
 	b.create(svc)
 	for range 3 {
-		if err := b.sync(svc); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.sync(svc))
 	}
 	events := b.recorded()
 	if len(events) == 0 || len(slices.Compact(slices.Sorted(slices.Values(events)))) != len(events) {
 		t.Errorf("events: %q", events)
-	}
-}
-
-// TestLoadBalancerForcedInternal: a Service without an external network has its VIP as the
-// address, whatever else fails.
-func TestLoadBalancerForcedInternal(t *testing.T) {
-	t.Parallel()
-	vip, floating := netip.MustParseAddr("10.0.0.5"), netip.MustParseAddr("203.0.113.5")
-	o := &observed{floating: &floatingip.Observed{VIP: vip}}
-	failed := errors.New("refused")
-	for name, test := range map[string]struct {
-		plans bool
-		addr  netip.Addr
-		err   error
-		want  netip.Addr
-	}{
-		"none planned": {addr: vip, err: failed, want: vip},
-		"missing":      {plans: true, addr: vip, err: failed},
-		"there":        {plans: true, addr: floating, err: failed, want: floating},
-		"no error":     {plans: true, addr: vip, want: vip},
-	} {
-		if got := (input{request: new(request.Request)}).addressOf(o, &changes{address: test.plans}, test.addr, test.err); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
-		}
 	}
 }

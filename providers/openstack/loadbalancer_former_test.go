@@ -3,19 +3,16 @@ package openstack
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -76,8 +73,7 @@ func TestLoadBalancerRequestedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				// The test itself decides which reads are stale.
-				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+				b := balanceIn(t, inMemory(), "")
 				svc := b.create(web())
 				if tc.lost {
 					svc = b.ensure(svc)
@@ -118,58 +114,6 @@ func TestLoadBalancerRequestedOnce(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerRefusedRecord (OS-LB-4): a creation that was refused is repeated by the next sync, also in
-// place of a load balancer that was lost, and the record of the request is written once. The next process waits
-// until lists must have what was requested.
-func TestLoadBalancerRefusedRecord(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		lost   bool
-	}{
-		"New":  {reason: "the first load balancer"},
-		"Lost": {reason: "the annotation has the ID of the lost one", lost: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				// No read is stale: the state after each sync is compared.
-				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
-				svc := b.create(web())
-				if tc.lost {
-					svc = b.ensure(svc)
-					b.DeleteLoadBalancer(b.balancerOf(svc).ID)
-					time.Sleep(2 * unclearAge)
-				}
-				b.Interceptor().Reset()
-				rule := b.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Always(), openstack.Denied())
-				b.kube.ClearActions()
-				for range 3 {
-					if err := b.sync(svc); !errors.Is(err, apierr.ErrDenied) {
-						t.Errorf("%s: %v", tc.reason, err)
-					}
-				}
-				if n := b.Interceptor().Count("octavia.CreateLoadBalancer"); n != 3 {
-					t.Errorf("%s: %d requests", tc.reason, n)
-				}
-				written := slices.DeleteFunc(b.kube.Actions(), func(a clienttesting.Action) bool { return a.GetVerb() != "patch" })
-				if len(written) != 1 {
-					t.Errorf("%s: the Service was written %d times", tc.reason, len(written))
-				}
-				rule.Remove()
-				b.start("")
-				if err := b.sync(svc); again(err) == 0 {
-					t.Errorf("%s: the next process: %v", tc.reason, err)
-				}
-				time.Sleep(unclearAge)
-				svc = b.ensure(svc)
-				b.serves(b.address(svc), 80, b.nodes...)
-			})
-		})
-	}
-}
-
 // TestLoadBalancerLostEarly (OS-LB-3): a load balancer that was deleted outside before it had
 // an address is replaced, as any other one that the controller has made.
 func TestLoadBalancerLostEarly(t *testing.T) {
@@ -178,8 +122,7 @@ func TestLoadBalancerLostEarly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				// The test itself decides which reads are stale.
-				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+				b := balanceIn(t, inMemory(), "")
 				b.HoldPending("", true)
 				svc := b.create(web())
 				_ = b.sync(svc)
@@ -194,9 +137,7 @@ func TestLoadBalancerLostEarly(t *testing.T) {
 					operate = b.remove
 				}
 				b.untouched("no server of a Node is found", func() {
-					if err := operate(svc); !errors.Is(err, certainty.ErrUnprovenProject) {
-						t.Errorf("unproven: %v", err)
-					}
+					is(t, operate(svc), certainty.ErrUnprovenProject)
 				})
 				b.SetCell("", "cell1", openstack.CellUp)
 				b.start("")
@@ -281,44 +222,6 @@ func TestLoadBalancerDeletedByName(t *testing.T) {
 	if all := b.LoadBalancers(); len(all) > 0 {
 		t.Errorf("left is %v", all)
 	}
-}
-
-// TestLoadBalancerFailedParts (OS-LB-4): the error about a load balancer that fails after it
-// was ACTIVE, or that cannot be deleted, is not that it was deleted.
-func TestLoadBalancerFailedParts(t *testing.T) {
-	t.Parallel()
-	const serial = "[LoadBalancer]\nprovider-requires-serial-api-calls = true\n"
-	b := balance(t, serial)
-	b.Interceptor().Inject("octavia.CreateListener", simserver.First(1), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-		b.SetLoadBalancerStatus(b.LoadBalancers()[0].ID, "ERROR")
-		apply.ServeHTTP(w, r)
-	})
-	svc := b.create(web())
-	if err := b.sync(svc); again(err) == 0 || !strings.Contains(err.Error(), pending.ErrFailed.Error()) || strings.Contains(err.Error(), "deleted") {
-		t.Errorf("it is there: %v", err)
-	}
-	failed := b.balancerOf(svc).ID
-	b.Interceptor().Inject("octavia.DeleteLoadBalancer", simserver.First(1), openstack.Denied())
-	if err := b.sync(svc); !errors.Is(err, apierr.ErrDenied) || errors.Is(err, errDiscarded) {
-		t.Errorf("it cannot be deleted: %v", err)
-	}
-	if err := b.sync(svc); !errors.Is(err, errDiscarded) {
-		t.Errorf("it never served: %v", err)
-	}
-	svc = b.inSteps(svc)
-	if b.balancerOf(svc).ID == failed {
-		t.Error("another load balancer")
-	}
-	b.removed(svc)
-	b.FailCreations("", 1)
-	b.Interceptor().Inject("octavia.DeleteLoadBalancer", simserver.First(1), openstack.Denied())
-	api := b.create(apiService())
-	if err := b.sync(api); !errors.Is(err, apierr.ErrDenied) || errors.Is(err, errDiscarded) {
-		t.Errorf("it cannot be deleted: %v", err)
-	}
-	b.inSteps(api)
-	b.removed(api)
-	b.nothingLeft()
 }
 
 // TestLoadBalancerBeingDeleted (OS-LB-6): the error about a load balancer that others delete is

@@ -104,9 +104,7 @@ func TestLoadBalancerKinds(t *testing.T) {
 					t.Errorf("update: %v", err)
 				}
 			})
-			if err := b.remove(svc); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.remove(svc))
 			b.nothingLeft()
 		})
 	}

@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
@@ -129,9 +128,7 @@ func testLive(t *testing.T, k kind, name string, change liveChange) {
 		// New members would be in other subnets, for which there are rules, too.
 		want.state, got.state = withoutRules(want.state), withoutRules(got.state)
 	}
-	if diff := cmp.Diff(want.state, got.state); diff != "" {
-		t.Errorf("it differs from what it should be (-want +got):\n%s", diff)
-	}
+	check(t, "it differs from what it should be", want.state, got.state)
 	if got.status != want.status && (l.stays == "" || l.stays == staysStatus) && l.fails == nil {
 		t.Errorf("the status is %s, want %s", got.status, want.status)
 	}
@@ -283,9 +280,7 @@ func TestLiveChangesAreAll(t *testing.T) {
 func annotationNames(t *testing.T) []annotation.Name {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "internal/request/annotations.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []annotation.Name
 	ast.Inspect(file, func(node ast.Node) bool {
 		spec, ok := node.(*ast.ValueSpec)
@@ -297,9 +292,7 @@ func annotationNames(t *testing.T) []annotation.Name {
 			prefix, value = "loadbalancer.openstack.org/", sum.Y
 		}
 		text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names = append(names, annotation.Name(prefix+text))
 
 		return true

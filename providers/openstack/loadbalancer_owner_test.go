@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -144,9 +143,7 @@ func TestLoadBalancerOfUntaggedOwner(t *testing.T) {
 		}
 	})
 	b.ensure(svc)
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.remove(svc))
 	for _, port := range []int{80, 443} {
 		b.serves(address, port, b.nodes...)
 	}
@@ -165,9 +162,7 @@ func TestLoadBalancerLegacyDeletion(t *testing.T) {
 	if !b.exists(svc) {
 		t.Error("it is found by its name")
 	}
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.remove(svc))
 	if all := b.LoadBalancers(); len(all) > 0 || b.exists(svc) {
 		t.Errorf("left is %v", all)
 	}
@@ -187,9 +182,7 @@ func TestLoadBalancerDeletionWithoutVersion(t *testing.T) {
 	b.serves(address, 8080, b.nodes...)
 	b.Interceptor().Clear()
 	for _, svc := range []*v1.Service{owner, sharer} {
-		if err := b.remove(svc); err != nil {
-			t.Errorf("remove %s: %v", svc.Name, err)
-		}
+		must(t, b.remove(svc))
 	}
 	b.nothingLeft()
 }
@@ -201,26 +194,20 @@ func TestLoadBalancerTakeOver(t *testing.T) {
 	b := balance(t, "")
 	former := b.ensure(b.create(web()))
 	address := b.address(former)
-	if err := b.kube.CoreV1().Services(former.Namespace).Delete(t.Context(), former.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.kube.CoreV1().Services(former.Namespace).Delete(t.Context(), former.Name, metav1.DeleteOptions{}))
 	restored := former.DeepCopy()
 	restored.UID, restored.ResourceVersion, restored.Status = "22222222-2222-4222-8222-222222222222", "", v1.ServiceStatus{}
 	b.start("")
 	restored = b.create(restored)
 	if n := b.written(func() {
-		if err := b.sync(restored); !errors.Is(err, certainty.ErrForeignService) {
-			t.Errorf("it may be in use by the former Service: %v", err)
-		}
+		is(t, b.sync(restored), certainty.ErrForeignService)
 	}); len(n) > 0 {
 		t.Errorf("writes %v", n)
 	}
 
 	b.change(restored, func(svc *v1.Service) { svc.Annotations[string(request.AnnotationTakeOver)] = webUID })
 	want := map[string]int{"octavia.UpdateLoadBalancer": 1}
-	if diff := cmp.Diff(want, b.written(func() { restored = b.ensure(restored) })); diff != "" {
-		t.Errorf("writes -want +got:\n%s", diff)
-	}
+	check(t, "writes", want, b.written(func() { restored = b.ensure(restored) }))
 	if got := b.address(restored); got != address {
 		t.Errorf("the address is %s instead of %s", got, address)
 	}
@@ -228,8 +215,6 @@ func TestLoadBalancerTakeOver(t *testing.T) {
 	if n := b.written(func() { b.ensure(restored) }); len(n) > 0 {
 		t.Errorf("it is the load balancer of the Service: %v", n)
 	}
-	if err := b.remove(restored); err != nil {
-		t.Error(err)
-	}
+	must(t, b.remove(restored))
 	b.nothingLeft()
 }

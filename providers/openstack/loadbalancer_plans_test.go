@@ -26,21 +26,15 @@ var plansDir = filepath.Join("testdata", "plans")
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	files, templates, err := golden.ReadDir(plansDir, "service", "observed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range files {
 		t.Run(file.Name, func(t *testing.T) {
 			t.Parallel()
 			file.Run(t, plansDir, *update, func(t *testing.T, c golden.Case) string {
 				t.Helper()
 				svc, f := new(v1.Service), new(planFixture)
-				if err := templates.Decode(svc, "service", file.Service, c.Parts["service"]); err != nil {
-					t.Fatal(err)
-				}
-				if err := templates.Decode(f, "observed", c.Parts["observed"]); err != nil {
-					t.Fatal(err)
-				}
+				must(t, templates.Decode(svc, "service", file.Service, c.Parts["service"]))
+				must(t, templates.Decode(f, "observed", c.Parts["observed"]))
 				f.complete(svc)
 
 				return f.plan(t, svc)

@@ -1,7 +1,6 @@
 package openstack
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,23 +15,16 @@ import (
 func TestLoadBalancerJustThere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// The test itself decides which read is stale.
-		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		b := balanceIn(t, inMemory(), "")
 		svc := b.ensure(b.create(web()))
 		b.DeleteLoadBalancer(b.balancerOf(svc).ID)
 		b.untouched("a moment ago", func() {
-			if err := b.sync(svc); again(err) < minRetryAfter {
-				t.Errorf("sync: %v", err)
-			}
+			b.incomplete(b.sync(svc))
 		})
-		if events := b.recorded(); wrote(events, string(reasonLost)) {
-			t.Errorf("events: %v", events)
-		}
+		b.notWarned(reasonLost)
 		time.Sleep(unclearAge)
 		svc = b.ensure(svc)
-		if events := b.recorded(); !wrote(events, string(reasonLost)) {
-			t.Errorf("events: %v", events)
-		}
+		b.warned(reasonLost)
 		b.serves(b.address(svc), 80, b.nodes...)
 	})
 }
@@ -48,9 +40,7 @@ func TestLoadBalancerDeletedServer(t *testing.T) {
 			svc := b.ensure(b.create(web()))
 			b.DeleteServer(idOf(b.nodes[0]))
 			b.start(more) // nothing is known of its ports
-			if err := b.update(svc, b.nodes[0], b.nodes[2]); err != nil {
-				t.Errorf("update: %v", err)
-			}
+			must(t, b.update(svc, b.nodes[0], b.nodes[2]))
 			b.serves(b.address(svc), 80, b.nodes[0], b.nodes[2])
 			if port, _ := b.Port(b.ServerPorts(idOf(b.nodes[1]))[0]); len(port.Groups) != 1 {
 				t.Errorf("the Node that left has the groups %v", port.Groups)
@@ -67,12 +57,8 @@ func TestLoadBalancerWithoutFloatingIP(t *testing.T) {
 	b.SetQuotas("", openstack.Quotas{FloatingIPs: 1})
 	b.AddFloatingIP(openstack.FloatingIPSpec{Network: b.external, Description: "mine"})
 	svc := b.create(web())
-	if err := b.sync(svc); again(err) < minRetryAfter {
-		t.Errorf("sync: %v", err)
-	}
-	if events := b.recorded(); !wrote(events, string(change.QuotaExceeded)) {
-		t.Errorf("events: %v", events)
-	}
+	b.incomplete(b.sync(svc))
+	b.warned(change.QuotaExceeded)
 	b.serves(b.balancerOf(svc).VIPAddress, 80, b.nodes...)
 	if now := b.now(svc); len(now.Status.LoadBalancer.Ingress) > 0 || now.Annotations[string(request.AnnotationLoadBalancerAddress)] != "" {
 		t.Errorf("the address of an external Service is that of a floating IP: %v, %v", now.Status, now.Annotations)
@@ -93,8 +79,6 @@ func TestLoadBalancerNoKeyManager(t *testing.T) {
 	b := balanceIn(t, openstack.Options{Catalog: openstack.Catalog{Without: []string{"key-manager"}}}, "")
 	svc := b.create(web(annotate(request.AnnotationTLSContainerRef, "https://barbican.example.com/v1/secrets/"+webUID)))
 	b.untouched("no key manager", func() {
-		if err := b.sync(svc); !errors.Is(err, errNoKeyManager) {
-			t.Errorf("sync: %v", err)
-		}
+		is(t, b.sync(svc), errNoKeyManager)
 	})
 }

@@ -3,8 +3,6 @@ package openstack
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
@@ -26,9 +24,7 @@ func TestRequestSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg, _ := decode(parse(t, loginText+tc.text), in(nil))
-			if diff := cmp.Diff(tc.want, cfg.requestSettings("kube")); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
+			check(t, tc.reason, tc.want, cfg.requestSettings("kube"))
 		})
 	}
 }

@@ -23,68 +23,6 @@ func (b *balanced) sharing(owner *v1.Service, options ...kubetest.ServiceOption)
 	return b.create(apiService(append(options, annotate(request.AnnotationLoadBalancerID, b.balancerOf(owner).ID))...))
 }
 
-// TestLoadBalancerShared (OS-LB-15): two Services share a load balancer, in whatever order
-// they are deleted.
-func TestLoadBalancerShared(t *testing.T) {
-	t.Parallel()
-	for name, ownerFirst := range map[string]bool{"OwnerFirst": true, "OwnerLast": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := balance(t, "")
-			owner := b.ensure(b.create(web()))
-			sharer := b.ensure(b.sharing(owner))
-			address := b.address(owner)
-			if b.address(sharer) != address || !slices.Contains(b.balancerOf(owner).Tags, apiName) {
-				t.Errorf("address %s, tags %v", b.address(sharer), b.balancerOf(owner).Tags)
-			}
-			b.untouched("nothing has changed", func() {
-				b.ensure(owner)
-				b.ensure(sharer)
-			})
-			order, port := []*v1.Service{owner, sharer}, 8080
-			if !ownerFirst {
-				order, port = []*v1.Service{sharer, owner}, 443
-			}
-			if err := b.remove(order[0]); err != nil {
-				t.Fatal(err)
-			}
-			b.serves(address, port, b.nodes...)
-			if b.exists(order[0]) {
-				t.Error("nothing of the first one is left")
-			}
-			if got := len(b.LoadBalancer(b.LoadBalancers()[0].ID).Listeners); got != len(order[1].Spec.Ports) {
-				t.Errorf("%d listeners", got)
-			}
-			if err := b.remove(order[1]); err != nil {
-				t.Fatal(err)
-			}
-			b.nothingLeft()
-		})
-	}
-}
-
-// TestLoadBalancerSharedPort (OS-LB-8): a port that another Service has costs the Service
-// that port alone, and the other one nothing.
-func TestLoadBalancerSharedPort(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	owner := b.ensure(b.create(web()))
-	sharer := b.sharing(owner, kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 9000))
-	if err := b.sync(sharer); err == nil {
-		t.Error("port 80 is taken")
-	}
-	address := b.address(owner)
-	b.serves(address, 80, b.nodes...)
-	b.serves(address, 9000, b.nodes...)
-	if err := b.remove(sharer); err != nil {
-		t.Fatal(err)
-	}
-	b.serves(address, 80, b.nodes...)
-	if got := len(b.balancerOf(owner).Listeners); got != 2 {
-		t.Errorf("%d listeners", got)
-	}
-}
-
 // TestLoadBalancerOfUser (OS-LB-14, OS-LB-15): a load balancer that a user made is used, and
 // stays with its listeners and its floating IP.
 func TestLoadBalancerOfUser(t *testing.T) {
@@ -96,9 +34,7 @@ func TestLoadBalancerOfUser(t *testing.T) {
 	b.AddFloatingIP(openstack.FloatingIPSpec{Network: b.external, Port: b.LoadBalancer(id).VIPPort, Description: "mine"})
 	svc := b.ensure(b.create(apiService(annotate(request.AnnotationLoadBalancerID, id))))
 	b.serves(b.address(svc), 8080, b.nodes...)
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.remove(svc))
 	if lb := b.LoadBalancer(id); len(lb.Listeners) != 1 || len(lb.Tags) != 0 {
 		t.Errorf("left is %v", lb)
 	}
@@ -164,9 +100,7 @@ func TestLoadBalancerRenamedSharer(t *testing.T) {
 			id := b.balancerOf(owner).ID
 			b.start("[LoadBalancer]\ncreate-monitor = true\n")
 			if order.deletes {
-				if err := b.lb.EnsureLoadBalancerDeleted(bounded(t), cluster, b.now(sharer)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, b.lb.EnsureLoadBalancerDeleted(bounded(t), cluster, b.now(sharer)))
 				lb := b.LoadBalancer(id)
 				if slices.Contains(lb.Tags, apiName) || len(lb.Listeners) != 2 {
 					t.Errorf("left are the tags %v and %d listeners", lb.Tags, len(lb.Listeners))
@@ -207,9 +141,7 @@ func TestLoadBalancerRenamedNamesake(t *testing.T) {
 	b.ensure(b.sharing(owner))
 	id := b.balancerOf(owner).ID
 	twin := apiService(kubetest.ServiceUID(thirdUID), isOn(id), ported(kubetest.Port(v1.ProtocolTCP, 9090)))
-	if err := b.kube.CoreV1().Services("default").Delete(t.Context(), "api", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.kube.CoreV1().Services("default").Delete(t.Context(), "api", metav1.DeleteOptions{}))
 	twin = b.create(twin) // that of the second cluster
 	b.inCluster("second", twin)
 	lb := b.LoadBalancer(id)
@@ -218,32 +150,4 @@ func TestLoadBalancerRenamedNamesake(t *testing.T) {
 	}
 	b.serves(b.address(owner), 8080, b.nodes...)
 	b.serves(b.address(owner), 9090, b.nodes...)
-}
-
-// TestLoadBalancerRenamedCluster (OS-LB-16): the load balancer of a cluster that had another
-// name gets the names of this one, and serves meanwhile.
-func TestLoadBalancerRenamedCluster(t *testing.T) {
-	t.Parallel()
-	b := balance(t, "")
-	id := b.reference(b.members(), func(s *openstack.ServiceSpec) { s.Cluster = "old" })
-	svc := b.create(web(annotate(request.AnnotationLoadBalancerID, id)))
-	b.WatchServing(b.LoadBalancer(id).VIPAddress, "TCP", 80, "")
-	svc = b.ensure(svc)
-	lb := b.balancerOf(svc)
-	if lb.ID != id || lb.Name != webName || !slices.Equal(lb.Tags, []string{webName, "multicloud-ccm.io/service-uid=" + webUID}) {
-		t.Errorf("renamed: %v", lb)
-	}
-	if events := b.recorded(); !wrote(events, string(request.Renamed)) {
-		t.Errorf("events: %v", events)
-	}
-	b.untouched("renamed", func() { b.ensure(svc) })
-	if outages := b.Outages(); len(outages) > 0 {
-		t.Errorf("outages: %v", outages)
-	}
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
-	if all := b.LoadBalancers(); len(all) > 0 {
-		t.Errorf("left is %v", all)
-	}
 }

@@ -56,9 +56,7 @@ func TestAnnotate(t *testing.T) {
 	kube := kubetest.NewClientset(svc.DeepCopy())
 	p := &publisher{}
 	set := func(values map[annotation.Name]string) *v1.Service {
-		if err := p.annotate(t.Context(), serviceNow(t, kube, svc), values); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.annotate(t.Context(), serviceNow(t, kube, svc), values))
 
 		return serviceNow(t, kube, svc)
 	}
@@ -87,9 +85,7 @@ func TestAnnotate(t *testing.T) {
 	if _, ok := now.Annotations[string(request.AnnotationLoadBalancerID)]; ok {
 		t.Errorf("annotations: %v", now.Annotations)
 	}
-	if err := kube.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, kube.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
 	if err := p.annotate(t.Context(), now, wanted); !apierrors.IsNotFound(err) {
 		t.Errorf("a Service that was deleted: %v", err)
 	}

@@ -50,9 +50,7 @@ func TestLoadBalancerError(t *testing.T) {
 	svc = b.change(svc, func(svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[:1] })
 	b.untouched("in ERROR", func() {
 		for range 3 {
-			if err := b.sync(svc); again(err) < minRetryAfter {
-				t.Errorf("sync: %v", err)
-			}
+			b.incomplete(b.sync(svc))
 		}
 		if err := b.update(svc, b.nodes[:1]...); err == nil {
 			t.Error("an update is an error")
@@ -70,9 +68,7 @@ func TestLoadBalancerError(t *testing.T) {
 	b.serves(address, 443)
 	b.serves(address, 80, b.nodes...)
 	b.SetLoadBalancerStatus(id, "ERROR")
-	if err := b.remove(svc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.remove(svc))
 	b.nothingLeft()
 }
 
@@ -86,9 +82,7 @@ func TestLoadBalancerFailedCreation(t *testing.T) {
 			b := balance(t, "[LoadBalancer]\ncascade-delete = "+cascade+"\n")
 			b.FailCreations("", 1)
 			svc := b.create(web())
-			if err := b.sync(svc); !errors.Is(err, errDiscarded) {
-				t.Errorf("sync: %v", err)
-			}
+			is(t, b.sync(svc), errDiscarded)
 			if id := b.now(svc).Annotations[string(request.AnnotationLoadBalancerID)]; id != "" {
 				t.Errorf("annotation %s", id)
 			}
@@ -110,9 +104,7 @@ func TestLoadBalancerDiscarded(t *testing.T) {
 	left := b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: tags})
 	b.SetLoadBalancerStatus(left, "ERROR")
 	svc := b.create(web(annotate(request.AnnotationLoadBalancerID, left)))
-	if err := b.sync(svc); !errors.Is(err, errDiscarded) {
-		t.Errorf("sync: %v", err)
-	}
+	is(t, b.sync(svc), errDiscarded)
 	svc = b.ensure(svc)
 	if id := b.balancerOf(svc).ID; id == left {
 		t.Error("another load balancer")
@@ -124,8 +116,7 @@ func TestLoadBalancerDiscarded(t *testing.T) {
 func TestLoadBalancerPending(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// No read is stale: the time of each look counts.
-		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		b := balanceIn(t, inMemory(), "")
 		b.HoldPending("", true)
 		svc := b.create(web())
 		began := time.Now()
@@ -187,46 +178,4 @@ func TestLoadBalancerStatus(t *testing.T) {
 	if b.address(inner) != b.balancerOf(inner).VIPAddress {
 		t.Errorf("an internal Service has the VIP: %s", b.address(inner))
 	}
-}
-
-// TestLoadBalancerFailedWithoutTags (OS-LB-4): a load balancer that fails while it is created is deleted also
-// where the API has no tags that show whose it is.
-func TestLoadBalancerFailedWithoutTags(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		options := inMemory()
-		options.OctaviaMinor = 4
-		b := balanceIn(t, options, "")
-		b.FailCreations("", 1)
-		svc := b.create(web())
-		if err := b.sync(svc); !errors.Is(err, errDiscarded) {
-			t.Errorf("sync: %v", err)
-		}
-		svc = b.inSteps(svc)
-		b.serves(b.address(svc), 80, b.nodes...)
-		if all := b.LoadBalancers(); len(all) != 1 {
-			t.Errorf("load balancers: %v", all)
-		}
-	})
-}
-
-// TestLoadBalancerPoolFailsAgain (OS-LB-10): a pool whose repair has helped is repaired again, and not replaced.
-func TestLoadBalancerPoolFailsAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := balanceIn(t, inMemory(), "")
-		svc := b.ensure(b.create(web()))
-		b.Interceptor().Reset()
-		for range 2 {
-			b.FailPool(b.LoadBalancer(b.balancerOf(svc).ID).Pools[0], false)
-			for range 3 {
-				time.Sleep(time.Minute) // lists are fresh enough
-				_ = b.sync(svc)
-			}
-		}
-		if created := b.Interceptor().Count("octavia.CreatePool"); created > 0 || b.Interceptor().Count("octavia.UpdatePool") == 0 {
-			t.Errorf("%d pools were created", created)
-		}
-		b.serves(b.address(svc), 80, b.nodes...)
-	})
 }

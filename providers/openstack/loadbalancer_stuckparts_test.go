@@ -81,9 +81,7 @@ func TestLoadBalancerPartsPending(t *testing.T) {
 // gone deletes the load balancer of a Service, after which nothing of it is left.
 func (b *balanced) gone(svc *v1.Service) {
 	b.t.Helper()
-	if err := b.remove(svc); err != nil {
-		b.t.Error(err)
-	}
+	must(b.t, b.remove(svc))
 	if b.exists(svc) {
 		b.t.Errorf("something of Service %s is left", svc.Name)
 	}
@@ -93,9 +91,7 @@ func (b *balanced) gone(svc *v1.Service) {
 func (b *balanced) monitors(svc *v1.Service) int {
 	b.t.Helper()
 	pools, err := b.lb.Octavia.PoolsByLoadBalancer(bounded(b.t), b.balancerOf(svc).ID)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	n := 0
 	for _, pool := range pools {
 		if pool.MonitorID != "" {

@@ -78,9 +78,7 @@ func TestLoadBalancerHiddenVersionRanges(t *testing.T) {
 	b := balance(t, "")
 	b.Interceptor().Inject("octavia.ListVersions", simserver.Always(), openstack.Proxy(http.StatusNotFound, ""))
 	svc := b.create(web(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"} }, kubetest.Port(v1.ProtocolSCTP, 90)))
-	if err := b.sync(svc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.sync(svc))
 	listeners, err := b.lb.Octavia.ListenersByLoadBalancer(bounded(t), b.balancerOf(svc).ID)
 	if err != nil || len(listeners) != 3 {
 		t.Fatalf("%d listeners, %v", len(listeners), err)

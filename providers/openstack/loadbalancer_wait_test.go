@@ -52,9 +52,7 @@ func TestLoadBalancerSlowChanges(t *testing.T) {
 				b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads), Delays: &delays}, "")
 				b.production()
 				svc := b.create(web())
-				if err := b.ensureOnce(svc); err != nil {
-					t.Fatalf("creation: %v", err)
-				}
+				must(t, b.ensureOnce(svc))
 				if err := tc.do(b, svc); err != nil {
 					t.Errorf("%s: %v", tc.reason, err)
 				}
@@ -72,13 +70,10 @@ func TestLoadBalancerGivenAway(t *testing.T) {
 	t.Parallel()
 	const change = time.Minute
 	synctest.Test(t, func(t *testing.T) {
-		// No read is stale: each operation is made once, and its error is compared.
-		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		b := balanceIn(t, inMemory(), "")
 		b.production()
 		svc := b.create(web())
-		if err := b.ensureOnce(svc); err != nil {
-			t.Fatalf("creation: %v", err)
-		}
+		must(t, b.ensureOnce(svc))
 		id := b.balancerOf(svc).ID
 		b.change(svc, func(s *v1.Service) { s.Spec.Ports[0].Port = 8080 })
 		b.failover(svc, change)
@@ -92,9 +87,7 @@ func TestLoadBalancerGivenAway(t *testing.T) {
 		}()
 		var err error
 		writes := b.written(func() { err = b.ensureOnce(svc) })
-		if err := <-written; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-written)
 		if !errors.Is(err, certainty.ErrForeignService) || len(writes) != 1 {
 			t.Errorf("%v, writes %v, want %v and none but the new tag", err, writes, certainty.ErrForeignService)
 		}
@@ -106,18 +99,13 @@ func TestLoadBalancerGivenAway(t *testing.T) {
 func TestLoadBalancerLockLeavesWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// No read is stale: each operation is made once, and its error is compared.
-		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		b := balanceIn(t, inMemory(), "")
 		b.production()
 		owner := b.create(web())
-		if err := b.ensureOnce(owner); err != nil {
-			t.Fatalf("creation: %v", err)
-		}
+		must(t, b.ensureOnce(owner))
 		id := b.balancerOf(owner).ID
 		free, err := b.lb.balancers.Lock(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer free()
 		ctx, stop := context.WithCancel(t.Context())
 		var workers sync.WaitGroup
@@ -135,9 +123,7 @@ func TestLoadBalancerLockLeavesWorkers(t *testing.T) {
 			t.Errorf("%d of %d workers are free, want 5", n, serviceSyncs)
 		}
 		for range len(results) {
-			if err := <-results; again(err) < minRetryAfter {
-				t.Errorf("it is not tried again: %v", err)
-			}
+			b.incomplete(<-results)
 		}
 		stop()
 		workers.Wait()
@@ -167,8 +153,7 @@ func (b *balanced) failover(svc *v1.Service, duration time.Duration) *balanced {
 func TestLoadBalancerWaitSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// No read is stale: each operation is made once, and its error is compared.
-		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		b := balanceIn(t, inMemory(), "")
 		times := quick()
 		times.client.Dial = b.Server().Dial
 		b.cloud = connectTo(t, b.kube, noEnvironment().with(map[string]string{variableWaitSteps: "7"}), b.CloudConfig(openstack.UserCCM, ""), times)

@@ -180,9 +180,7 @@ func TestTakes(t *testing.T) {
 	env.readFile = func(string) ([]byte, error) { return []byte(text), nil }
 	c := connectIn(t, env, text, quick())
 	project, err := c.client.Project(bounded(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, tc := range map[string]struct {
 		reason, text, project string
 		want                  bool
@@ -198,9 +196,7 @@ func TestTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file, err := config.Parse("cloud.conf", []byte(tc.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := c.Takes(bounded(t), file, provider.Proof{Scope: scopeOf(tc.project)}); got != tc.want {
 				t.Errorf("%s: taken is %t", tc.reason, got)
 			}
@@ -211,18 +207,14 @@ func TestTakes(t *testing.T) {
 		want bool
 	}{"Same": {text + "# a comment\n", true}, "Other": {wrongPassword(text), false}, "Invalid": {"[Global]\nauth-url = x\n", false}} {
 		file, err := config.Parse("cloud.conf", []byte(tc.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := c.LoggedIn(bounded(t), file); got != tc.want {
 			t.Errorf("%s: logged in with its credentials is %t", name, got)
 		}
 	}
 	fixed := connect(t, text, quick())
 	file, err := config.Parse("cloud.conf", []byte(wrongPassword(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if fixed.Takes(bounded(t), file, provider.Proof{Scope: scopeOf(project)}) {
 		t.Error(fmt.Errorf("a cloud-config that is not from a file is not read again"))
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	cloudprovider "k8s.io/cloud-provider"
 
@@ -23,9 +22,7 @@ func TestFactory(t *testing.T) {
 		t.Errorf("an empty cloud-config: %v, %v", made, err)
 	}
 	made, err := newCloud(strings.NewReader(f.CloudConfig(openstack.UserCCM, "")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := made.(*cloud)
 	t.Cleanup(func() {
 		if err := c.Close(t.Context()); err != nil && t.Context().Err() == nil {
@@ -42,9 +39,7 @@ func TestFactory(t *testing.T) {
 	want := map[string]bool{
 		"Instances": false, "InstancesV2": true, "Zones": false, "Clusters": false, "Routes": false, "LoadBalancer": true,
 	}
-	if diff := cmp.Diff(want, offered); diff != "" {
-		t.Errorf("offered (-want +got):\n%s", diff)
-	}
+	check(t, "offered", want, offered)
 	if c.ProviderName() != "openstack" || !c.HasClusterID() || !cloudprovider.IsCloudProvider("openstack") {
 		t.Errorf("name %q, cluster ID %t", c.ProviderName(), c.HasClusterID())
 	}
@@ -68,10 +63,6 @@ func TestUserAgentFlag(t *testing.T) {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	var components []string
 	addFlags(set, &components)
-	if err := set.Parse([]string{"--user-agent", "a b", "--user-agent=c,d"}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a b", "c,d"}, components); diff != "" {
-		t.Errorf("components (-want +got):\n%s", diff)
-	}
+	must(t, set.Parse([]string{"--user-agent", "a b", "--user-agent=c,d"}))
+	check(t, "components", []string{"a b", "c,d"}, components)
 }

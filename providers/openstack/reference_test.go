@@ -28,15 +28,11 @@ func TestEnvironmentReference(t *testing.T) {
 func TestKeysAreDocumented(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("config*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keys := 0
 	for _, path := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(parsed, func(node ast.Node) bool {
 			field, ok := node.(*ast.Field)
 			if !ok || field.Tag == nil || !strings.Contains(field.Tag.Value, "gcfg:") {

@@ -312,32 +312,24 @@ func (a *servicesBalancers) SeedDecoys(t testing.TB, service *v1.Service) (descr
 			Name: "listener_0_" + opts.Name, Protocol: listeners.ProtocolTCP, ProtocolPort: int(service.Spec.Ports[0].Port), Tags: opts.Tags, DefaultPool: pool,
 		}}
 		made, err := lbs.Create(t.Context(), a.LoadBalancer, opts).Extract()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.decoys = append(a.decoys, made.ID)
 	}
 	for _, id := range a.decoys {
 		a.await(id)
 	}
 	last, err := lbs.Get(t.Context(), a.LoadBalancer, a.decoys[len(a.decoys)-1]).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for description, port := range map[string]string{text + theirs + "-2": last.VipPortID, text + theirs: "", "web" + theirs: ""} {
 		made, err := floatingips.Create(t.Context(), a.Network, floatingips.CreateOpts{
 			FloatingNetworkID: a.Config.LoadBalancer.FloatingNetworkID, PortID: port, Description: description,
 		}).Extract()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.decoys = append(a.decoys, made.ID)
 	}
 	for _, group := range []string{"lb-sg-" + string(service.UID) + "-" + service.Namespace + "-" + service.Name + "0", "lb-sg-x-" + service.Namespace + "-" + service.Name} {
 		made, err := groups.Create(t.Context(), a.Network, groups.CreateOpts{Name: group, Description: decoy}).Extract()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.decoys = append(a.decoys, made.ID)
 	}
 	a.view.forget()

@@ -95,24 +95,18 @@ func newServicesBalancers(t testing.TB) *servicesBalancers {
 	}
 	ctx := t.Context()
 	n, err := networks.Create(ctx, a.Network, networks.CreateOpts{Name: "conformance"}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.networkID = n.ID
 	t.Cleanup(a.clear)
 	subnet, err := subnets.Create(ctx, a.Network, subnets.CreateOpts{
 		NetworkID: n.ID, CIDR: "10.9.0.0/16", IPVersion: gophercloud.IPv4, GatewayIP: new("10.9.0.1"), EnableDHCP: new(false),
 		AllocationPools: []subnets.AllocationPool{{Start: "10.9.128.0", End: "10.9.254.255"}}, // the suite has the others
 	}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.subnet = subnet.ID
 	outside := &routers.GatewayInfo{NetworkID: a.Config.LoadBalancer.FloatingNetworkID}
 	r, err := routers.Create(ctx, a.Network, routers.CreateOpts{Name: "conformance", GatewayInfo: outside}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.router = r.ID
 	if _, err := routers.AddInterface(ctx, a.Network, a.router, routers.AddInterfaceOpts{SubnetID: a.subnet}).Extract(); err != nil {
 		t.Fatal(err)
@@ -240,9 +234,7 @@ func (a *servicesBalancers) Create(t testing.TB, m conformance.Machine) instance
 	port, err := ports.Create(t.Context(), a.Network, ports.CreateOpts{
 		NetworkID: a.networkID, FixedIPs: []ports.IP{{IPAddress: m.IPs[0]}}, DeviceID: id, DeviceOwner: "compute:nova",
 	}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ref := instance.Ref{ProviderID: "openstack:///" + id, SystemUUID: id, NodeName: m.Name}
 	a.ports[ref.ProviderID], a.addresses[m.IPs[0]] = port.ID, ref.ProviderID
 	a.add(ref)
@@ -253,9 +245,7 @@ func (a *servicesBalancers) Create(t testing.TB, m conformance.Machine) instance
 // Delete deletes the port.
 func (a *servicesBalancers) Delete(t testing.TB, ref instance.Ref) {
 	t.Helper()
-	if err := ports.Delete(t.Context(), a.Network, a.ports[ref.ProviderID]).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ports.Delete(t.Context(), a.Network, a.ports[ref.ProviderID]).ExtractErr())
 	delete(a.ports, ref.ProviderID)
 	maps.DeleteFunc(a.addresses, func(_, id string) bool { return id == ref.ProviderID })
 }

@@ -73,9 +73,7 @@ func newServicesNodesAdapter(t testing.TB) *servicesNodesAdapter {
 	a.gateway.denied = map[string]string{"GET /v2.1/servers/*/os-instance-actions": "os_compute_api:os-instance-actions:list"}
 	a.like = a.witness()
 	n, err := networks.Create(t.Context(), a.Network, networks.CreateOpts{Name: "conformance"}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.networkID = n.ID
 	t.Cleanup(a.clear)
 	opts := subnets.CreateOpts{NetworkID: n.ID, CIDR: "10.9.0.0/16", IPVersion: gophercloud.IPv4, GatewayIP: new("10.9.0.1"), EnableDHCP: new(false)}
@@ -137,9 +135,7 @@ func (a *servicesNodesAdapter) Create(t testing.TB, m conformance.Machine) insta
 		Name: a.prefix + m.Name, ImageRef: a.like.Image["id"].(string), FlavorRef: a.like.Flavor["id"].(string),
 		Networks: []servers.Network{{UUID: a.networkID, FixedIP: m.IPs[0]}},
 	}, nil).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.made = append(a.made, made.ID)
 	a.awaitStatus(made.ID, "ACTIVE")
 
@@ -151,9 +147,7 @@ func (a *servicesNodesAdapter) Delete(t testing.TB, ref instance.Ref) {
 	t.Helper()
 	a.leave(t, ref)
 	id := strings.TrimPrefix(ref.ProviderID, "openstack:///")
-	if err := servers.Delete(t.Context(), a.Compute, id).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, servers.Delete(t.Context(), a.Compute, id).ExtractErr())
 	a.awaitDeleted(id)
 	a.made = slices.DeleteFunc(a.made, func(other string) bool { return other == id })
 }
@@ -171,9 +165,7 @@ func (a *servicesNodesAdapter) SetPower(t testing.TB, ref instance.Ref, power co
 	case conformance.Suspended:
 		t.Fatal("the suite leaves this out")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.awaitStatus(id, status)
 }
 

@@ -38,9 +38,7 @@ type realServices struct {
 func startServices(t testing.TB) *realServices {
 	t.Helper()
 	found, err := openstackservices.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(found.Close)
 	global, _, _ := strings.Cut(found.Text, "[LoadBalancer]")
 
@@ -82,13 +80,9 @@ func (s *realServices) times() tuning {
 func (s *realServices) servers() []servers.Server {
 	s.t.Helper()
 	pages, err := servers.List(s.Compute, servers.ListOpts{Name: "^node-[0-9]+$"}).AllPages(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	found, err := servers.ExtractServers(pages)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 
 	return found
 }

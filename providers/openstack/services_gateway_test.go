@@ -57,9 +57,7 @@ func newGateway(t testing.TB) *gateway {
 		op := r.Method + " " + uuids.ReplaceAllString(r.URL.Path, "*")
 		g.Serve(w, r, simserver.Call{Op: op}, g.allowed(op, proxy))
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := g.server.Close(); err != nil {
 			t.Error(err)
@@ -184,9 +182,7 @@ func (g *gateway) injectFault(i explore.Injection) (hits func() int) {
 func (g *gateway) clearFaults(t testing.TB) {
 	t.Helper()
 	g.Clear()
-	if err := g.server.Up(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.server.Up())
 }
 
 // requests counts the requests so far, without logins and version documents, and those that

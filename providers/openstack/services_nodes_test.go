@@ -103,13 +103,9 @@ func TestServicesNodes(t *testing.T) {
 func (s *realServices) metadata() map[string]*cloudprovider.InstanceMetadata {
 	s.t.Helper()
 	pages, err := ports.List(s.Network, ports.ListOpts{}).AllPages(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	all, err := ports.ExtractPorts(pages)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	fixed := map[string][]v1.NodeAddress{}
 	for _, port := range all {
 		for _, ip := range port.FixedIPs {
@@ -164,17 +160,11 @@ func TestServicesNodeEnds(t *testing.T) {
 		})
 	}
 	power(false)
-	if err := servers.Stop(t.Context(), s.Compute, server.ID).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, servers.Stop(t.Context(), s.Compute, server.ID).ExtractErr())
 	power(true)
-	if err := servers.Start(t.Context(), s.Compute, server.ID).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, servers.Start(t.Context(), s.Compute, server.ID).ExtractErr())
 	power(false)
-	if err := servers.Delete(t.Context(), s.Compute, server.ID).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, servers.Delete(t.Context(), s.Compute, server.ID).ExtractErr())
 	began := time.Now()
 	s.eventually("the node of a deleted server is gone", func(ctx context.Context) error {
 		exists, err := c.instances.InstanceExists(ctx, node)
@@ -209,9 +199,7 @@ func (s *realServices) witness() *servers.Server {
 	plain := *s.Compute
 	plain.Microversion = "" // a later one has no ID of the flavor
 	full, err := servers.Get(s.t.Context(), &plain, found[0].ID).Extract()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 
 	return full
 }
@@ -223,9 +211,7 @@ func (s *realServices) addServer(name string) *servers.Server {
 	made, err := servers.Create(s.t.Context(), s.Compute, servers.CreateOpts{
 		Name: name, ImageRef: like.Image["id"].(string), FlavorRef: like.Flavor["id"].(string), Networks: []servers.Network{{UUID: network}},
 	}, nil).Extract()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	s.t.Cleanup(func() {
 		_ = servers.Delete(context.WithoutCancel(s.t.Context()), s.Compute, made.ID).ExtractErr() // it may be gone
 	})

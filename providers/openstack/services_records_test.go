@@ -83,9 +83,7 @@ func (r *recorded) missing() {
 // server has been missing for as long as one without a record must be.
 func TestServicesNodeVanishes(t *testing.T) {
 	r := newRecorded(t, "vanishes")
-	if err := servers.Delete(t.Context(), r.Compute, r.server.ID).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, servers.Delete(t.Context(), r.Compute, r.server.ID).ExtractErr())
 	r.awaitDeleted(r.server.ID)
 	r.purge(r.server.ID)
 	r.missing()
@@ -168,9 +166,7 @@ func (s *realServices) sql(database *url.URL, statements string) string {
 func (s *realServices) databases() map[string]*url.URL {
 	s.t.Helper()
 	file, err := os.Open(filepath.Join(os.Getenv(openstackservices.Directory), "etc", "nova.conf"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	defer file.Close()
 	connections, section := map[string]*url.URL{}, ""
 	for lines := bufio.NewScanner(file); lines.Scan(); {

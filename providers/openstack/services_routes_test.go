@@ -74,15 +74,11 @@ func newServicesRoutes(t testing.TB, without []string) *servicesRoutes {
 	a.gateway.withoutExtensions = without
 	ctx := t.Context()
 	n, err := networks.Create(ctx, a.Network, networks.CreateOpts{Name: "conformance"}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.networkID = n.ID
 	t.Cleanup(a.clear)
 	r, err := routers.Create(ctx, a.Network, routers.CreateOpts{Name: "conformance"}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.router = r.ID
 	for _, opts := range []subnets.CreateOpts{
 		{CIDR: "10.9.0.0/16", GatewayIP: new("10.9.0.1"), IPVersion: gophercloud.IPv4},
@@ -90,9 +86,7 @@ func newServicesRoutes(t testing.TB, without []string) *servicesRoutes {
 	} {
 		opts.NetworkID, opts.EnableDHCP = a.networkID, new(false)
 		subnet, err := subnets.Create(ctx, a.Network, opts).Extract()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := routers.AddInterface(ctx, a.Network, a.router, routers.AddInterfaceOpts{SubnetID: subnet.ID}).Extract(); err != nil {
 			t.Fatal(err)
 		}
@@ -175,9 +169,7 @@ func (a *servicesRoutes) Create(t testing.TB, m conformance.Machine) instance.Re
 	port, err := ports.Create(t.Context(), a.Network, ports.CreateOpts{
 		NetworkID: a.networkID, FixedIPs: ips, DeviceID: id, DeviceOwner: "compute:nova",
 	}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ref := instance.Ref{ProviderID: "openstack:///" + id, SystemUUID: id, NodeName: m.Name}
 	a.ports[ref.ProviderID] = port.ID
 
@@ -187,9 +179,7 @@ func (a *servicesRoutes) Create(t testing.TB, m conformance.Machine) instance.Re
 // Delete deletes the port.
 func (a *servicesRoutes) Delete(t testing.TB, ref instance.Ref) {
 	t.Helper()
-	if err := ports.Delete(t.Context(), a.Network, a.ports[ref.ProviderID]).ExtractErr(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ports.Delete(t.Context(), a.Network, a.ports[ref.ProviderID]).ExtractErr())
 }
 
 // SetPower does nothing: Neutron has no power states.
@@ -252,9 +242,7 @@ func (a *servicesRoutes) SeedDecoys(t testing.TB) (describe func() []string) {
 	_, err := ports.Create(t.Context(), a.Network, ports.CreateOpts{
 		NetworkID: a.networkID, FixedIPs: []ports.IP{{IPAddress: "10.9.200.1"}}, AllowedAddressPairs: []ports.AddressPair{{IPAddress: "192.168.7.0/24"}},
 	}).Extract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	decoys := append(a.routes(), []routers.Route{
 		{DestinationCIDR: "0.0.0.0/0", NextHop: "10.9.200.1"},
 		{DestinationCIDR: "192.168.7.0/24", NextHop: "10.9.200.1"},

@@ -77,9 +77,7 @@ func (s *servicesCluster) until(what string, call func(ctx context.Context) erro
 func (s *servicesCluster) stored(ctx context.Context, name string) *v1.Service {
 	s.t.Helper()
 	service, err := s.kube.CoreV1().Services("default").Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 
 	return service
 }
@@ -206,7 +204,5 @@ func testServices(t *testing.T, name, more string) {
 			t.Errorf("left: %s", group.Name)
 		}
 	}
-	if err := errors.Join(err, fipsErr, groupsErr); err != nil {
-		t.Error(err)
-	}
+	must(t, errors.Join(err, fipsErr, groupsErr))
 }

@@ -88,9 +88,7 @@ func (s *servicesCluster) directly(n int) time.Duration {
 	all.Wait()
 	took := time.Since(began).Round(10 * time.Millisecond)
 	s.deleteDirectly()
-	if err := errors.Join(errs...); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, errors.Join(errs...))
 
 	return took
 }
@@ -99,9 +97,7 @@ func (s *servicesCluster) directly(n int) time.Duration {
 func (s *servicesCluster) subnetOfServers() string {
 	s.t.Helper()
 	pages, err := ports.List(s.Network, ports.ListOpts{DeviceID: s.servers()[0].ID}).AllPages(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 	found, err := ports.ExtractPorts(pages)
 	if err != nil || len(found) == 0 || len(found[0].FixedIPs) == 0 {
 		s.t.Fatalf("the ports of a server: %v, %v", found, err)

@@ -200,9 +200,7 @@ func withoutOurs(t *testing.T, lines []string) []string {
 			delete(values, "monitor_port")
 		}
 		text, err := json.Marshal(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[i] = what + " " + string(text)
 	}
 	slices.Sort(all)
