@@ -135,7 +135,7 @@ func TestLoadBalancerIDChangedLost(t *testing.T) {
 	})
 }
 
-// TestLoadBalancerLostBesideAnother (OS-LB-18): while clients may use another load balancer of the Service,
+// TestLoadBalancerLostBesideAnother (OS-LB-43): while clients may use another load balancer of the Service,
 // the security group lets in what it did, also in the sync that creates a new one.
 func TestLoadBalancerLostBesideAnother(t *testing.T) {
 	t.Parallel()
@@ -159,7 +159,7 @@ func TestLoadBalancerLostBesideAnother(t *testing.T) {
 	})
 }
 
-// TestLoadBalancerIDChangedUnread (OS-LB-29): as long as not all load balancers of the record and the
+// TestLoadBalancerIDChangedUnread (OS-LB-44): as long as not all load balancers of the record and the
 // annotation can be read, the Service is synced again later, and nothing changes.
 func TestLoadBalancerIDChangedUnread(t *testing.T) {
 	t.Parallel()
@@ -194,7 +194,7 @@ func TestLoadBalancerIDChangedUnread(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerTwoRecorded (OS-LB-29): a Service that an old version has begun to move keeps the load
+// TestLoadBalancerTwoRecorded (OS-LB-44): a Service that an old version has begun to move keeps the load
 // balancer with the published address, and has nothing in the other one.
 func TestLoadBalancerTwoRecorded(t *testing.T) {
 	t.Parallel()
@@ -280,7 +280,7 @@ func nothing(body string) func(http.ResponseWriter, *http.Request, http.Handler)
 	}
 }
 
-// TestLoadBalancerSetMeanwhile (OS-LB-1): an ID that a user sets while the load balancer is
+// TestLoadBalancerSetMeanwhile (OS-LB-32): an ID that a user sets while the load balancer is
 // created, or while one that has failed is deleted, is not overwritten.
 func TestLoadBalancerSetMeanwhile(t *testing.T) {
 	t.Parallel()

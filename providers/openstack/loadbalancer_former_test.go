@@ -157,7 +157,7 @@ func TestLoadBalancerLostEarly(t *testing.T) {
 
 const thirdUID = "55555555-5555-4555-8555-555555555555"
 
-// TestLoadBalancerLeftForeign (OS-LB-2, OS-LB-29): neither the record of a copy of the Service
+// TestLoadBalancerLeftForeign (OS-LB-2, OS-LB-32, OS-LB-44): neither the record of a copy of the Service
 // nor the tag of a Service with the same name has anything removed.
 func TestLoadBalancerLeftForeign(t *testing.T) {
 	t.Parallel()
@@ -238,7 +238,7 @@ func TestLoadBalancerBeingDeleted(t *testing.T) {
 	})
 }
 
-// TestLoadBalancerOwnerLeavesFirst (OS-LB-15): a Service that joins a load balancer while its
+// TestLoadBalancerOwnerLeavesFirst (OS-LB-41): a Service that joins a load balancer while its
 // owner is deleted either keeps it or finds that it does not exist.
 func TestLoadBalancerOwnerLeavesFirst(t *testing.T) {
 	t.Parallel()
@@ -266,7 +266,7 @@ func TestLoadBalancerOwnerLeavesFirst(t *testing.T) {
 	b.nothingLeft()
 }
 
-// TestLoadBalancerJoinedMeanwhile (OS-LB-15): a load balancer that another process changes while
+// TestLoadBalancerJoinedMeanwhile (OS-LB-41): a load balancer that another process changes while
 // its owner is deleted is not deleted before it is read again: a Service may have joined.
 func TestLoadBalancerJoinedMeanwhile(t *testing.T) {
 	t.Parallel()

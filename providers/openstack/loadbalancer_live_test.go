@@ -49,7 +49,7 @@ func kinds() map[string]kind {
 const liveSample, shortSample = 24, 4
 
 // TestLoadBalancerLive changes each annotation, each field of a Service and each key of the
-// cloud-config while a load balancer serves (OS-LB-9, OS-LB-13): what was served and is still
+// cloud-config while a load balancer serves (OS-LB-9, OS-LB-13, OS-LB-37): what was served and is still
 // wanted is served after every call; then the load balancer is as a new one would be, unless
 // the table names what cannot change; the next sync writes nothing.
 func TestLoadBalancerLive(t *testing.T) {

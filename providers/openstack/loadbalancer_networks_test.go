@@ -1,16 +1,24 @@
 package openstack
 
 import (
+	"errors"
+	"maps"
+	"net/netip"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestLoadBalancerReachableNetwork (OS-LB-14): of several external networks, the floating IP
+// TestLoadBalancerReachableNetwork (OS-LB-39): of several external networks, the floating IP
 // comes from the one that a router connects with the subnet of the VIP: for a new load balancer
 // with its subnet set, found, or chosen by Octavia, and for one that exists.
 func TestLoadBalancerReachableNetwork(t *testing.T) {
@@ -46,4 +54,63 @@ func TestLoadBalancerReachableNetwork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLoadBalancerFloatingSubnet (OS-LB-40): a subnet of floating IPs that is not one of the external
+// network is a mistake that is found before the load balancer is created.
+func TestLoadBalancerFloatingSubnet(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]func(b *balanced) kubetest.ServiceOption{
+		"Found":  func(*balanced) kubetest.ServiceOption { return func(*v1.Service) {} },
+		"Chosen": func(b *balanced) kubetest.ServiceOption { return annotate(request.AnnotationNetworkID, b.network) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			external := annotate(request.AnnotationFloatingNetworkID, b.external)
+			svc := b.create(web(external, annotate(request.AnnotationFloatingSubnetID, b.subnet), place(b)))
+			b.untouched("a mistake", func() {
+				if err := b.sync(svc); !errors.Is(err, apierr.ErrInvalid) {
+					t.Errorf("sync: %v", err)
+				}
+			})
+			b.change(svc, func(svc *v1.Service) { svc.Annotations[string(request.AnnotationFloatingSubnetID)] = b.outside })
+			svc = b.ensure(svc)
+			b.serves(b.address(svc), 80, b.nodes...)
+		})
+	}
+}
+
+// TestLoadBalancerInvisibleSubnet (OS-LB-43): the CIDR of a subnet is read once, and that the
+// project cannot see it counts for ten minutes. A failed read is no verdict.
+func TestLoadBalancerInvisibleSubnet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		// No read is stale: calls are counted.
+		b := balanceIn(t, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)}, "")
+		foreign := b.AddNetwork(openstack.NetworkSpec{Name: "foreign", Project: openstack.ProjectOther})
+		hidden := b.AddSubnet(openstack.SubnetSpec{Network: foreign, CIDR: "10.5.0.0/24"})
+		var p prefixes
+		ids := []string{b.subnet, hidden}
+		look := func(reason string, calls int) {
+			t.Helper()
+			b.Interceptor().Reset()
+			found, err := p.of(bounded(t), b.lb.Network, ids)
+			if want := map[string]netip.Prefix{b.subnet: netip.MustParsePrefix("10.0.0.0/16")}; err != nil || !maps.Equal(found, want) {
+				t.Errorf("%s: %v, %v", reason, found, err)
+			}
+			if n := b.Interceptor().Count("neutron.ListSubnets"); n != calls {
+				t.Errorf("%s: %d calls, want %d", reason, n, calls)
+			}
+		}
+		b.Interceptor().Inject("neutron.ListSubnets", simserver.Nth(1), openstack.Denied())
+		if found, err := p.of(bounded(t), b.lb.Network, ids); err == nil {
+			t.Errorf("a failed read: %v", found)
+		}
+		look("the first look", 1)
+		time.Sleep(networks.DefaultMaxAge - time.Second)
+		look("it is invisible", 0)
+		time.Sleep(time.Second)
+		look("it may be visible by now", 1)
+	})
 }

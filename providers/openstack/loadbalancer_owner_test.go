@@ -152,7 +152,7 @@ func TestLoadBalancerOfUntaggedOwner(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerLegacyDeletion (OS-LB-15, OS-LB-17): a load balancer with the name of old
+// TestLoadBalancerLegacyDeletion (OS-LB-41, OS-LB-17): a load balancer with the name of old
 // versions is deleted with its Service.
 func TestLoadBalancerLegacyDeletion(t *testing.T) {
 	t.Parallel()
@@ -187,7 +187,7 @@ func TestLoadBalancerDeletionWithoutVersion(t *testing.T) {
 	b.nothingLeft()
 }
 
-// TestLoadBalancerTakeOver (OS-LB-2): the Service of a restored cluster has another UID. It gets its load
+// TestLoadBalancerTakeOver (OS-LB-33): the Service of a restored cluster has another UID. It gets its load
 // balancer back with the annotation, in one write and with the same address.
 func TestLoadBalancerTakeOver(t *testing.T) {
 	t.Parallel()

@@ -82,7 +82,7 @@ func (b *balanced) inCluster(cluster string, svc *v1.Service) {
 	}
 }
 
-// TestLoadBalancerRenamedSharer (OS-LB-16): a Service that shares the load balancer of another
+// TestLoadBalancerRenamedSharer (OS-LB-42): a Service that shares the load balancer of another
 // one has its parts and its tag there under the new name of the cluster, and nothing under the
 // old one, in whatever order the two are synced, and also if it is deleted instead.
 func TestLoadBalancerRenamedSharer(t *testing.T) {
@@ -132,7 +132,7 @@ func TestLoadBalancerRenamedSharer(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerRenamedNamesake (OS-LB-16): the tag of a Service with the same name in another
+// TestLoadBalancerRenamedNamesake (OS-LB-42): the tag of a Service with the same name in another
 // cluster stays, as long as nothing proves that it was that of this one.
 func TestLoadBalancerRenamedNamesake(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// TestStalls (OS-LB-6): a load balancer that cannot be changed is looked at ever less often,
+// TestStalls (OS-LB-35): a load balancer that cannot be changed is looked at ever less often,
 // whatever the state of another one of the Service is.
 func TestStalls(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestStalls(t *testing.T) {
 	})
 }
 
-// TestAnnotate (OS-LB-1): annotations are written if they differ, and only then.
+// TestAnnotate (OS-LB-32): annotations are written if they differ, and only then.
 func TestAnnotate(t *testing.T) {
 	t.Parallel()
 	svc := kubetest.Service("default", "web", kubetest.ServiceAnnotated("other", "x"), annotate(request.AnnotationLoadBalancerID, "old"))

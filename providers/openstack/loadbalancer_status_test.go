@@ -72,7 +72,7 @@ func TestLoadBalancerError(t *testing.T) {
 	b.nothingLeft()
 }
 
-// TestLoadBalancerFailedCreation (OS-LB-4): a load balancer that never becomes ACTIVE is
+// TestLoadBalancerFailedCreation (OS-LB-34): a load balancer that never becomes ACTIVE is
 // deleted, and created again.
 func TestLoadBalancerFailedCreation(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestLoadBalancerFailedCreation(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerDiscarded (OS-LB-4): a load balancer in ERROR that a run before has left
+// TestLoadBalancerDiscarded (OS-LB-34): a load balancer in ERROR that a run before has left
 // is deleted, unless it is that of the annotation of a Service with an address.
 func TestLoadBalancerDiscarded(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestLoadBalancerDiscarded(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerPending (OS-LB-6): a load balancer that stays pending holds no worker, and
+// TestLoadBalancerPending (OS-LB-35): a load balancer that stays pending holds no worker, and
 // there is an Event after a quarter of an hour. No second one is made.
 func TestLoadBalancerPending(t *testing.T) {
 	t.Parallel()

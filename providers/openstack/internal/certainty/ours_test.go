@@ -129,7 +129,7 @@ func TestAdoptable(t *testing.T) {
 	}
 }
 
-// TestDeletable (OS-LB-15): a load balancer is deleted with the last Service in it.
+// TestDeletable (OS-LB-41): a load balancer is deleted with the last Service in it.
 func TestDeletable(t *testing.T) {
 	t.Parallel()
 

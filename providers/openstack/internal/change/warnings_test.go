@@ -29,7 +29,7 @@ func TestWarnings(t *testing.T) {
 	openstacktest.Check(t, "it", want, e.Warnings())
 }
 
-// OS-LB-12: a member counts as refused for two minutes, and twice as long each time, up to an
+// OS-LB-36: a member counts as refused for two minutes, and twice as long each time, up to an
 // hour. It is dropped if it is not refused again.
 func TestRefusedMembers(t *testing.T) {
 	t.Parallel()

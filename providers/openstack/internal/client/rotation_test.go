@@ -168,7 +168,7 @@ func renameProject(id string) simserver.Fault {
 	}
 }
 
-// OS-AUTH-2: a wrong password is tried again after three minutes and then every ten minutes,
+// OS-AUTH-2, OS-AUTH-8: a wrong password is tried again after three minutes and then every ten minutes,
 // however often it is needed. A new one is tried at once. The error has who was refused
 // and when, and when the next login is.
 func TestWrongPassword(t *testing.T) {

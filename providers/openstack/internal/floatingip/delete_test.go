@@ -13,7 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// OS-LB-14: the floating IP is deleted after the load balancer, if a Service made it and it
+// OS-LB-38: the floating IP is deleted after the load balancer, if a Service made it and it
 // is not to be kept. What remains is free.
 func TestDelete(t *testing.T) {
 	t.Parallel()

@@ -219,3 +219,21 @@ type discard struct{ header http.Header }
 func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
+
+// TestShortList (OS-LB-14): a list lacks the floating IP of the load balancer, which the look
+// at the published address finds. Nothing is requested, and the address stays.
+func TestShortList(t *testing.T) {
+	t.Parallel()
+	const addr = "198.51.100.15"
+	f := newFixture(t, openstack.Options{}, annotated{request.AnnotationLoadBalancerAddress: addr})
+	f.give(true, addr, "mine")
+	vip, _ := f.vip()
+	f.Interceptor().Inject(opList, simserver.Nth(1), raw(`{"floatingips": []}`))
+	f.Interceptor().Reset()
+	got := f.sync(t)
+	if got.err != nil || got.checked != nil || got.address.String() != addr {
+		t.Errorf("%v, %v, address %s", got.checked, got.err, got.address)
+	}
+	f.wantCalls(t, "it is found by its address", map[string]int{opList: 2})
+	f.wantFloatingIPs(t, "nothing is changed", addr+" on "+vip)
+}

@@ -322,7 +322,7 @@ func TestRead(t *testing.T) {
 // wanted is a Node of which nothing but the name is known.
 func wanted(name string) inventory.Wanted { return inventory.Wanted{Name: name} }
 
-// TestFindByName (OS-NODE-3) over the wire, from the list and by a request for the name.
+// TestFindByName (OS-NODE-3, OS-NODE-16) over the wire, from the list and by a request for the name.
 func TestFindByName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
@@ -351,7 +351,7 @@ func TestFindByName(t *testing.T) {
 	}
 }
 
-// TestFindByNameReplaced (OS-NODE-3): a server of the list is not that of a Node once it is deleted,
+// TestFindByNameReplaced (OS-NODE-16): a server of the list is not that of a Node once it is deleted,
 // also if another one has its name. One that the Node confirms needs no request while the list is new.
 func TestFindByNameReplaced(t *testing.T) {
 	t.Parallel()
@@ -402,7 +402,7 @@ func TestFindByNameReplaced(t *testing.T) {
 	}
 }
 
-// TestFindByNameInDownCell (OS-NODE-3): while a cell is down, or the list fails, a server is found by
+// TestFindByNameInDownCell (OS-NODE-16): while a cell is down, or the list fails, a server is found by
 // its name if the Node confirms that it is its own.
 func TestFindByNameInDownCell(t *testing.T) {
 	t.Parallel()

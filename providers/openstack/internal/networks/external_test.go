@@ -14,7 +14,7 @@ import (
 
 const opRouters = "neutron.ListRouters"
 
-// OS-LB-14: of several external networks that one is used which a router connects with the
+// OS-LB-39: of several external networks that one is used which a router connects with the
 // subnet of the VIP, the others are refused. What the project may not see is no verdict.
 func TestReachableNetwork(t *testing.T) {
 	t.Parallel()

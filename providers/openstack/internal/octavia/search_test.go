@@ -12,11 +12,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -76,7 +79,7 @@ func (f *writeFixture) servedNodes(reason string, nodes ...int) {
 // search is a sync of a pool with two members, to which a hundred are to be added.
 type search struct{ refused, batches, singles, warnings int }
 
-// OS-LB-12: members that Octavia refuses without naming them are found in few requests, with
+// OS-LB-36: members that Octavia refuses without naming them are found in few requests, with
 // an Event that names the Nodes. The next syncs leave them out for an hour.
 func TestSearchForRefusedMembers(t *testing.T) {
 	t.Parallel()
@@ -133,7 +136,7 @@ func (f *writeFixture) warningsOf(svc *v1.Service) []service.Warning {
 	return slices.Concat(found.Warnings, warnings)
 }
 
-// OS-LB-12: all Nodes are tried after some syncs, even if Octavia refuses most of them; those
+// OS-LB-36: all Nodes are tried after some syncs, even if Octavia refuses most of them; those
 // that it has refused before come last. One that changes is tried at once.
 func TestSearchGoesOn(t *testing.T) {
 	t.Parallel()
@@ -159,5 +162,37 @@ func TestSearchGoesOn(t *testing.T) {
 		f.warningsOf(svc)
 		f.servedNodes("the cloud has changed", between(1, 102)...)
 		f.unchanged("nothing is refused any more", svc)
+	})
+}
+
+// OS-LB-36: a member that serves is not removed because Octavia refuses it by now: not from
+// its pool, and not by a pool that would have to do without it.
+func TestRefusedMemberServesOn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, openstack.Options{}, func(f *writeFixture) {
+		svc := web(kubetest.Port(v1.ProtocolTCP, 80))
+		f.ensure(svc)
+		f.WatchServing(f.LoadBalancer(f.lb).VIPAddress, "TCP", 80, "10.0.0.102:30080")
+		f.refuseNodes(2)
+		proxied := web(kubetest.Port(v1.ProtocolTCP, 80), with(request.AnnotationProxyProtocol, "v1"))
+		for range 2 {
+			warnings, err := f.try(proxied)
+			f.fails("the new pool lacks it", err, apierr.ErrInvalid, "node-2 10.0.0.102:30080")
+			f.warned("it is refused", warnings, change.TargetRefused)
+			f.servedNodes("the old pool", 1, 2, 3)
+		}
+		if pools := f.LoadBalancer(f.lb).Pools; len(pools) != 2 {
+			t.Errorf("pools %v: the new one is not used again", pools)
+		}
+		f.addNodes(1, 2, 3, 4)
+		f.try(svc)
+		f.servedNodes("its pool", 1, 2, 3, 4)
+		if outages := f.Outages(); len(outages) > 0 {
+			t.Errorf("the member does not serve after %q", outages)
+		}
+		f.Interceptor().Clear()
+		f.ensure(proxied)
+		f.unchanged("it is taken again", proxied)
+		f.servedNodes("the new pool", 1, 2, 3, 4)
 	})
 }

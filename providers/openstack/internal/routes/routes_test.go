@@ -160,7 +160,7 @@ func TestListRoutesUnknown(t *testing.T) {
 	}
 }
 
-// TestListRoutesOldState (OS-ROUTE-8): a state before the last change is read again.
+// TestListRoutesOldState (OS-ROUTE-11): a state before the last change is read again.
 func TestListRoutesOldState(t *testing.T) {
 	t.Parallel()
 	r := newRouting(t, 1, openstack.Options{StaleReads: &openstack.StaleReads{Every: 1, Reads: 2}})
@@ -177,7 +177,7 @@ func TestListRoutesOldState(t *testing.T) {
 	}
 }
 
-// TestRestoredRouter (OS-ROUTE-8): a router that stays as it was before the last change, as after
+// TestRestoredRouter (OS-ROUTE-11): a router that stays as it was before the last change, as after
 // its database was restored, is used after five minutes, and changes go on.
 func TestRestoredRouter(t *testing.T) {
 	t.Parallel()
@@ -493,7 +493,7 @@ func TestTwoControllers(t *testing.T) {
 	}
 }
 
-// TestChangesTogether (OS-ROUTE-8, OS-ROUTE-9): a process makes one change of its router at a
+// TestChangesTogether (OS-ROUTE-8, OS-ROUTE-10, OS-ROUTE-9): a process makes one change of its router at a
 // time, as Neutron does, and routes that wait meanwhile are in one request. If that is refused,
 // halves of them are requested, so that only its own caller gets the refusal.
 func TestChangesTogether(t *testing.T) {
@@ -540,7 +540,7 @@ func TestChangesTogether(t *testing.T) {
 	}
 }
 
-// TestRefusedTogether (OS-ROUTE-8): one of 200 routes that Neutron refuses costs few requests,
+// TestRefusedTogether (OS-ROUTE-10): one of 200 routes that Neutron refuses costs few requests,
 // and only its own caller gets the refusal.
 func TestRefusedTogether(t *testing.T) {
 	t.Parallel()

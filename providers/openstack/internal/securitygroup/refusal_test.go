@@ -39,7 +39,7 @@ func (f *fixture) refusePort(id string, fault simserver.Fault) {
 	})
 }
 
-// TestQuotaOfGroups (OS-LB-18) leaves the load balancer without a group, with a warning, and
+// TestQuotaOfGroups (OS-LB-43) leaves the load balancer without a group, with a warning, and
 // makes the group once there is room: 10 groups are what a project has by default.
 func TestQuotaOfGroups(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestQuotaOfGroups(t *testing.T) {
 	check(t, "rules", webRules, f.rules(t))
 }
 
-// TestQuotaOfRules (OS-LB-18) creates the rules that fit, with a warning about the others.
+// TestQuotaOfRules (OS-LB-43) creates the rules that fit, with a warning about the others.
 func TestQuotaOfRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, openstack.Options{})
@@ -320,7 +320,7 @@ func shortList(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	_, _ = io.WriteString(w, `{"security_groups": []}`)
 }
 
-// TestSecondGroup (OS-LB-18): a list lacked the group of the Service, so that a second one was
+// TestSecondGroup (OS-LB-43): a list lacked the group of the Service, so that a second one was
 // made. The next sync deletes one of them, once the other one has all ports and rules.
 func TestSecondGroup(t *testing.T) {
 	t.Parallel()
@@ -345,7 +345,7 @@ func TestSecondGroup(t *testing.T) {
 	check(t, "groups after the deletion", []string(nil), f.groups(t))
 }
 
-// TestSecondGroupKept (OS-LB-11, OS-LB-18): while something is not understood, nothing is
+// TestSecondGroupKept (OS-LB-11, OS-LB-43): while something is not understood, nothing is
 // deleted; a group that a port keeps stays, and the other one is deleted.
 func TestSecondGroupKept(t *testing.T) {
 	t.Parallel()
