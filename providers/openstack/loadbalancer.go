@@ -216,7 +216,7 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 		}
 		existing := request.ForDelete(svc, cluster)
 		in := input{service: svc, state: known, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, create: create, existing: existing, config: &l.Config.LoadBalancer}
-		run := &run{loadBalancer: l, input: in, warnings: warnings, kept: in.existing.Kept}
+		run := &run{loadBalancer: l, input: in, warnings: warnings, found: new(balancer), kept: in.existing.Kept}
 		err = run.sync(ctx)
 		if noted, ok := errors.AsType[*notedError](err); ok {
 			run.warnings = append(run.warnings, noted.warning)

@@ -75,14 +75,14 @@ func (r *run) plan(o *observed, d *desired) (*changes, error) {
 // rename gives a load balancer of the Service, or what it has in one of another Service, the
 // names of this cluster, if they are those of a cluster of another name, and reads it again then.
 func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
-	if !o.owner && o.former == nil || !r.create || o.created {
+	if !o.owner && o.renamed == nil || !r.create || o.created {
 		return o, nil
 	}
-	former := o.info.Name
-	if o.former != nil {
-		former = o.former.LoadBalancer()
+	old := o.info.Name
+	if o.renamed != nil {
+		old = o.renamed.LoadBalancer()
 	}
-	steps, warnings := octavia.Rename(o.parts, r.names, former)
+	steps, warnings := octavia.Rename(o.parts, r.names, old)
 	if len(steps) == 0 {
 		return o, nil
 	}
@@ -97,7 +97,7 @@ func (r *run) rename(ctx context.Context, o *observed) (*observed, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.info, o.facts, o.former = info, r.factsOf(info, o.facts.Pinned, true), nil
+	o.info, o.facts, o.renamed = info, r.factsOf(info, o.facts.Pinned, true), nil
 
 	return r.observe(ctx, o.balancer)
 }

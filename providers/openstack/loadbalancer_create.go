@@ -19,34 +19,34 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// makeNew creates the load balancer, and returns it, locked; with an error it returns the one that was
-// found. What else the Service is to have follows as for any other one.
+// makeNew creates the load balancer, and returns it, locked. What else the Service is to have follows as
+// for any other one.
 //
 // That it is requested is recorded first, so that the next process does not request another one before
 // lists must have it. One that was lost stays in the record: the annotation has its ID, which is not a
 // mistake of the user.
-func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
+func (r *run) makeNew(ctx context.Context) (*balancer, error) {
 	if !r.create {
-		return found, errMissing
+		return nil, errMissing
 	}
-	o, err := r.observe(ctx, found)
+	o, err := r.observe(ctx, r.found)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	if errors.Is(o.placeErr, apierr.ErrInvalid) {
-		return found, o.placeErr // a mistake in the settings: no load balancer without an address is left
+		return nil, o.placeErr // a mistake in the settings: no load balancer without an address is left
 	}
 	d, err := r.build(o)
 	r.warn(d.warnings...)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	recorded := []string{request.Requested}
-	if found.lost != "" {
-		recorded = append(recorded, found.lost)
+	if r.found.lost != "" {
+		recorded = append(recorded, r.found.lost)
 	}
 	if err := r.record(ctx, recorded...); err != nil {
-		return found, err
+		return nil, err
 	}
 	empty := d.balancer.Serial || r.state.empty
 	env := r.env()
@@ -55,15 +55,15 @@ func (r *run) makeNew(ctx context.Context, found *balancer) (*balancer, error) {
 	if env.Created == nil {
 		r.complete = true
 
-		return found, r.notCreated(empty, err)
+		return nil, r.notCreated(empty, err)
 	}
 	r.state.empty = false
 	whole := !empty && len(d.incomplete)+len(d.lasting) == 0
 	made, err := r.takeNew(ctx, env.Created, whole, err)
 	if err != nil {
-		return found, r.publish(ctx, env.Created.ID, err)
+		return nil, r.publish(ctx, env.Created.ID, err)
 	}
-	made.others = found.others
+	made.former = r.found.former
 
 	return made, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/securitygroup"
 )
@@ -40,7 +41,7 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 
 		return status, err == nil, err
 	}
-	if used, err := l.isAnyUsed(ctx, in, found.others); used || err != nil {
+	if used, err := l.isAnyUsed(ctx, in, found.former); used || err != nil {
 		return &v1.LoadBalancerStatus{}, used, err
 	}
 	left, err := floatingip.Leftover(ctx, l.Network, in.existing, in.missingID(found))
@@ -76,22 +77,18 @@ func (l *loadBalancer) isUsed(ctx context.Context, in input, found *balancer) (b
 	if tagged || slices.Contains(found.info.Tags, in.namesIn(found).LoadBalancer()) {
 		return true, nil
 	}
-	if whole, err := l.isOurs(ctx, in, found); whole || err != nil {
+	whole, parts, err := l.isDeletable(ctx, in, found)
+	if whole || err != nil {
 		return whole, err
-	}
-	parts, err := octavia.Read(ctx, l.Octavia, found.info, in.owns(found))
-	if err != nil {
-		return false, err
 	}
 
 	return len(octavia.DiffDelete(parts, in.namesIn(found), found.owner)) > 0, nil
 }
 
-// isAnyUsed is isUsed for the load balancers that the Service may have parts in although it
-// does not use them any more.
-func (l *loadBalancer) isAnyUsed(ctx context.Context, in input, others []string) (bool, error) {
-	for _, id := range others {
-		found, err := l.former(ctx, in, id)
+// isAnyUsed is isUsed for former load balancers.
+func (l *loadBalancer) isAnyUsed(ctx context.Context, in input, ids []string) (bool, error) {
+	for _, id := range ids {
+		found, err := l.findOther(ctx, in, id)
 		if err != nil {
 			return false, err
 		}
@@ -166,7 +163,7 @@ func (l *loadBalancer) findGroup(ctx context.Context, in input) (*securitygroup.
 //  1. The load balancer, if nothing in it is of another Service, or else the parts of the
 //     Service. A deletion that Octavia refuses changes nothing.
 //  2. Its floating IP, unless it is to be kept, and its security group.
-//  3. What it has in load balancers that it used before.
+//  3. What it has in duplicates and in former load balancers.
 //
 // A load balancer that takes long to delete is not waited for: the service controller tries
 // again later.
@@ -181,89 +178,110 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 	if err != nil {
 		return err
 	}
-	err = r.removeFound(ctx, found, group)
-	found.release()
-
-	return errors.Join(err, r.leaveOthers(ctx, found.others))
-}
-
-// removeFound deletes the load balancer that the Service uses, or what is left if there is
-// none. One that was made for the Service is the one that was requested last.
-func (r *run) removeFound(ctx context.Context, found *balancer, group *securitygroup.Observed) error {
-	if found.info == nil {
-		return r.removeLeftovers(ctx, group)
-	}
-	if found.owner {
+	if found.owner { // it is the one that was requested last
 		r.state.requested = &lastCreation{over: true}
 	}
-	if err := r.removeBalancer(ctx, found, group); err != nil {
-		return err
-	}
-	r.lists.Drop(found.info.ID)
+	err = r.removeFrom(ctx, found, securitygroup.DiffDelete(group))
+	found.release()
 
-	return r.removeDuplicates(ctx, found)
+	return errors.Join(err, r.leave(ctx, duplicate, found.duplicates), r.leave(ctx, former, found.former))
 }
 
-// removeLeftovers deletes what a deletion has left that ended after the load balancer.
-func (r *run) removeLeftovers(ctx context.Context, group *securitygroup.Observed) error {
-	left, err := floatingip.Leftover(ctx, r.Network, r.existing, r.id)
-	if err != nil {
-		return err
-	}
-
-	return r.apply(ctx, r.env(), append(floatingip.DeleteLeftover(left), securitygroup.DiffDelete(group)...))
-}
-
-// removeBalancer deletes the load balancer of a Service, or its parts of a shared one, and
-// what belongs to it.
-func (r *run) removeBalancer(ctx context.Context, found *balancer, group *securitygroup.Observed) error {
-	if found.isChanging() {
-		return r.pending(found.info.ID)
-	}
-	whole, parts, err := r.isDeletable(ctx, found)
-	if err != nil {
-		return err
-	}
-	if !whole {
-		steps := octavia.DiffDelete(parts, r.namesIn(found), found.owner)
-		err := r.apply(ctx, r.env(), append(steps, securitygroup.DiffDelete(group)...))
-
-		return r.explain(found.info.ID, err)
-	}
-	floating, err := floatingip.ObserveDeletion(ctx, r.Network, found.info, r.existing)
-	if err != nil && !errors.Is(err, floatingip.ErrNoPort) {
-		return err
-	}
-	var left *client.FloatingIP
-	if floating == nil || floating.Address() != r.publishedAddress() { // that of one before it
-		if left, err = floatingip.Leftover(ctx, r.Network, r.existing, r.missingID(found)); err != nil {
+// removeFrom removes the Service from a load balancer, which is locked, with the last steps:
+//
+//	current     deleted with its floating IP, or without the parts of the Service
+//	former      the same, but no floating IP with the published address is left
+//	duplicate   deleted if it cannot serve, or as it was, with an Event
+//	none        without what an earlier deletion has left
+func (r *run) removeFrom(ctx context.Context, found *balancer, last change.Plan) error {
+	if found.info == nil {
+		steps, err := r.removeAddress(ctx, found)
+		if err != nil {
 			return err
 		}
+
+		return r.apply(ctx, r.env(), append(steps, last...))
 	}
-	steps, err := r.deletion(ctx, found.info)
-	if err != nil {
-		return err
+	id := found.info.ID
+	steps, whole, err := r.removal(ctx, found)
+	if err == nil {
+		err = r.apply(ctx, r.env(), append(steps, last...))
 	}
-	steps = slices.Concat(steps, floatingip.DiffDelete(floating, r.existing), floatingip.DeleteLeftover(left), securitygroup.DiffDelete(group))
-	if err = r.apply(ctx, r.env(), steps); err == nil && found.info.Provisioning == client.ProvisioningPendingDelete {
-		err = r.wait(ctx, found.info.ID, r.waiter.Gone)
+	if err == nil && whole && found.info.Provisioning == client.ProvisioningPendingDelete {
+		err = r.wait(ctx, id, r.waiter.Gone)
+	}
+	r.lists.Drop(id)
+	if err == nil {
+		r.state.endStall(id)
 	}
 
-	return r.explain(found.info.ID, err)
+	return r.explain(id, err)
+}
+
+// removal plans to remove the Service from a load balancer, and reports whether that is deleted.
+func (r *run) removal(ctx context.Context, found *balancer) (steps change.Plan, whole bool, err error) {
+	if found.role == duplicate {
+		if unused, err := r.isUnused(ctx, found); err != nil || !unused {
+			return nil, false, err
+		}
+		steps, err = r.deletion(ctx, found.info)
+
+		return steps, true, err
+	}
+	if found.isChanging() {
+		return nil, false, pending.ErrPending
+	}
+	whole, parts, err := r.isDeletable(ctx, r.input, found)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case !whole:
+		return octavia.DiffDelete(parts, r.namesIn(found), found.owner), false, nil
+	}
+	address, err := r.removeAddress(ctx, found)
+	if err != nil {
+		return nil, false, err
+	}
+	steps, err = r.deletion(ctx, found.info)
+
+	return append(steps, address...), true, err
+}
+
+// removeAddress plans to delete the floating IP of a load balancer that is deleted, and the one that an
+// earlier deletion has left.
+func (r *run) removeAddress(ctx context.Context, found *balancer) (change.Plan, error) {
+	existing := r.existing
+	if found.role != current {
+		existing.Published = "" // that is the address of the current one
+	}
+	var floating *floatingip.Observed
+	var err error
+	if found.info != nil {
+		if floating, err = floatingip.ObserveDeletion(ctx, r.Network, found.info, existing); err != nil && !errors.Is(err, floatingip.ErrNoPort) {
+			return nil, err
+		}
+	}
+	steps := floatingip.DiffDelete(floating, existing)
+	if floating != nil && floating.Address() == r.publishedAddress() {
+		return steps, nil
+	}
+	left, err := floatingip.Leftover(ctx, r.Network, existing, r.missingID(found))
+
+	return append(steps, floatingip.DeleteLeftover(left)...), err
 }
 
 // isDeletable reports whether the whole load balancer may be deleted. Its parts are
 // returned if they were read.
-func (r *run) isDeletable(ctx context.Context, found *balancer) (bool, *octavia.Observed, error) {
-	if whole, err := r.isOurs(ctx, r.input, found); whole || err != nil {
+func (l *loadBalancer) isDeletable(ctx context.Context, in input, found *balancer) (bool, *octavia.Observed, error) {
+	if whole, err := l.isOurs(ctx, in, found); whole || err != nil {
 		return whole, nil, err
 	}
-	parts, err := octavia.Read(ctx, r.Octavia, found.info, r.owns(found))
+	parts, err := octavia.Read(ctx, l.Octavia, found.info, in.owns(found))
 	if err != nil {
 		return false, nil, err
 	}
 
-	return found.facts.IsDeletable(r.namesIn(found), tagsOf(parts.Listeners)), parts, nil
+	return found.facts.IsDeletable(in.namesIn(found), tagsOf(parts.Listeners)), parts, nil
 }
 
 // deletion plans to delete a whole load balancer, unless that is under way.

@@ -74,8 +74,8 @@ func (c *changes) diffGroup(o *observed, d *desired) change.Plan {
 	c.warnings, c.incomplete = append(c.warnings, warnings...), gaps
 
 	steps := securitygroup.Diff(o.group, d.group)
-	if len(o.others) > 0 {
-		return steps.Additions() // clients may use the others until they are left
+	if len(o.former) > 0 {
+		return steps.Additions() // clients may use them until the Service leaves them
 	}
 
 	return steps

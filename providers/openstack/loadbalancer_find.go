@@ -12,6 +12,7 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
@@ -52,23 +53,36 @@ type balancer struct {
 	fresh, whole bool
 	// owner is whether it was made for the Service.
 	owner bool
-	// duplicates are others that were made for the Service.
-	duplicates []*client.LoadBalancerInfo
-	// others are the IDs of those that the Service may have parts in although it does not
-	// use them any more, and lost is one that certainly does not exist.
-	others []string
-	lost   string
+	role  role
+	// former and duplicates are the IDs of the load balancers with these roles, if this is the current
+	// one. A former one may be [request.Requested].
+	former, duplicates []string
+	// lost is the ID of one that certainly does not exist.
+	lost string
 	// ignored is the load balancer of the annotation if the Service keeps another one, else empty.
 	ignored string
-	// former are the names of the Service in the load balancer of another one, if they are
+	// renamed are the names of the Service in the load balancer of another one, if they are
 	// those of a cluster that was renamed since, else nil.
-	former *request.Names
+	renamed *request.Names
 	// facts are what the verdicts about it depend on.
 	facts    certainty.LoadBalancer
 	warnings []service.Warning
-	// free ends the lock of its ID, which no other Service may change meanwhile.
+	// free ends the lock of its ID, which no other Service may change meanwhile. It is nil without a
+	// load balancer.
 	free func()
 }
+
+// role is what a load balancer is to a Service that may have parts in it.
+type role int
+
+const (
+	// current is the one that the Service uses.
+	current role = iota
+	// former is a recorded one that it does not use any more.
+	former
+	// duplicate is another one that has its name.
+	duplicate
+)
 
 // release ends the lock of the load balancer, if there is one.
 func (b *balancer) release() {
@@ -105,37 +119,65 @@ func (e *notedError) Unwrap() error { return e.cause }
 //
 // None is an error as long as one may have been requested that lists do not show yet.
 func (l *loadBalancer) find(ctx context.Context, in input) (*balancer, error) {
-	found, err := l.findUsed(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	if found.info == nil {
+	found, err := l.findCurrent(ctx, in)
+	if err == nil && found.info == nil {
 		err = l.checkRequested(in)
 	}
 	if err != nil {
-		found.release()
-
 		return nil, err
 	}
-	found.others = in.othersOf(found)
+	found.former = in.formerOf(found)
 
 	return found, nil
 }
 
 // findOne returns the load balancer with the ID of a call, or else with its name.
 func (l *loadBalancer) findOne(ctx context.Context, in input) (*balancer, error) {
-	if in.id == "" {
-		return l.findUnknown(ctx, in)
+	response := certainty.NoResponse
+	if in.id != "" {
+		found, err := l.get(ctx, in, in.id)
+		if err == nil {
+			return found, nil
+		}
+		if response = certainty.ResponseOf(err); response != certainty.NotFound {
+			return nil, fmt.Errorf("annotation %s: %w", request.AnnotationLoadBalancerID, err)
+		}
 	}
-	found, err := l.get(ctx, in, in.id)
-	if certainty.ResponseOf(err) == certainty.NotFound {
-		return l.findLost(ctx, in)
+	found, err := l.findByName(ctx, in)
+	if err != nil || found.info != nil || in.id == "" && !in.hadAddress() {
+		return found, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("annotation %s: %w", request.AnnotationLoadBalancerID, err)
+	if in.id != "" && !in.deletes && !in.had(in.id) {
+		return nil, fmt.Errorf("load balancer %s of annotation %s: %w", in.id, request.AnnotationLoadBalancerID, errNoBalancer)
 	}
+	if err := l.confirmAbsent(ctx, in, response); err != nil || in.id == "" {
+		return found, err
+	}
+	found.lost = in.id
+	found.warnings = append(found.warnings, service.Warn(reasonLost,
+		"Load balancer %s no longer exists: the Service gets a new one, with another address unless that is configured", in.id))
 
 	return found, nil
+}
+
+// findOther returns a load balancer that the Service does not use, locked. It is empty if it certainly
+// does not exist, or is that of another Service.
+func (l *loadBalancer) findOther(ctx context.Context, in input, id string) (*balancer, error) {
+	in.id, in.deletes = id, true
+	if id == request.Requested {
+		found, err := l.findByName(ctx, in)
+		if err == nil && found.info == nil {
+			err = l.checkRequested(in)
+		}
+
+		return found, err
+	}
+	found, err := l.get(ctx, in, id)
+	if certainty.ResponseOf(err) == certainty.NotFound {
+		return &balancer{}, l.confirmAbsent(ctx, in, certainty.NotFound)
+	}
+
+	return found, err
 }
 
 // lock locks a load balancer. Another Service that shares it may be changing it, which is awaited
@@ -161,7 +203,7 @@ func (l *loadBalancer) get(ctx context.Context, in input, id string) (*balancer,
 	info, err := l.Octavia.GetLoadBalancer(ctx, id)
 	if err == nil && !info.Provisioning.IsDeleted() {
 		found, err := l.take(ctx, in, info, free)
-		if err != nil {
+		if err != nil || found.info == nil {
 			free()
 		}
 
@@ -185,17 +227,8 @@ func (l *loadBalancer) missing(id string, err error) error {
 	return fmt.Errorf("load balancer %s: %w", id, err)
 }
 
-// findUnknown returns the load balancer of a Service without the annotation.
-func (l *loadBalancer) findUnknown(ctx context.Context, in input) (*balancer, error) {
-	found, err := l.findByName(ctx, in)
-	if err != nil || found.info != nil || !in.hadAddress() {
-		return found, err
-	}
-
-	return found, l.confirmAbsent(ctx, in, certainty.NoResponse)
-}
-
-// take returns the load balancer of the annotation.
+// take returns a load balancer that was read, with its lock, or none if it is to be deleted and is that of
+// another Service.
 func (l *loadBalancer) take(ctx context.Context, in input, info *client.LoadBalancerInfo, free func()) (*balancer, error) {
 	project, err := l.Project(ctx)
 	if err != nil {
@@ -204,13 +237,13 @@ func (l *loadBalancer) take(ctx context.Context, in input, info *client.LoadBala
 	found := &balancer{info: info, facts: in.factsOf(info, project, true), free: free}
 	ownership, err := found.facts.Ownership(in.names)
 	if errors.Is(err, certainty.ErrForeignService) && in.deletes {
-		return &balancer{free: free}, nil
+		return &balancer{}, nil
 	}
 	if err != nil {
 		return nil, in.notOwned(info, err)
 	}
 	found.owner = ownership == certainty.Owner
-	if found.former, err = l.formerNames(ctx, in, found); err != nil {
+	if found.renamed, err = l.renamedNames(ctx, in, found); err != nil {
 		return nil, err
 	}
 	if info.Provisioning != client.ProvisioningPendingDelete {
@@ -228,26 +261,6 @@ func (in input) factsOf(info *client.LoadBalancerInfo, project string, annotated
 	}
 
 	return facts
-}
-
-// findLost looks for a load balancer that is not the one of the annotation, which Octavia
-// does not have.
-func (l *loadBalancer) findLost(ctx context.Context, in input) (*balancer, error) {
-	found, err := l.findByName(ctx, in)
-	if err != nil || found.info != nil {
-		return found, err
-	}
-	if !in.deletes && !in.had(in.id) {
-		return nil, fmt.Errorf("load balancer %s of annotation %s: %w", in.id, request.AnnotationLoadBalancerID, errNoBalancer)
-	}
-	if err := l.confirmAbsent(ctx, in, certainty.NotFound); err != nil {
-		return nil, err
-	}
-	found.warnings = append(found.warnings, service.Warn(reasonLost,
-		"Load balancer %s no longer exists: the Service gets a new one, with another address unless that is configured", in.id))
-	found.lost = in.id
-
-	return found, nil
 }
 
 // confirmAbsent returns an error unless it is certain that the load balancer that the
@@ -301,13 +314,20 @@ func (l *loadBalancer) findByName(ctx context.Context, in input) (*balancer, err
 		if err != nil {
 			return nil, fmt.Errorf("find load balancer %s: %w", name, err)
 		}
-		found, err := l.choose(ctx, in, project, rows)
+		own, err := l.choose(ctx, in, project, rows)
 		if err != nil {
 			return nil, err
 		}
-		if found != nil {
-			return l.lockNow(ctx, in, found)
+		if len(own) == 0 {
+			continue
 		}
+		found, err := l.get(ctx, in, own[0]) // again: the Service may have waited for the lock
+		if err != nil {
+			return nil, apierr.Mark(apierr.ErrConflict, err)
+		}
+		found.duplicates = own[1:]
+
+		return found, nil
 	}
 
 	return &balancer{}, nil
@@ -330,31 +350,9 @@ func (l *loadBalancer) list(ctx context.Context, q client.LoadBalancerQuery) ([]
 	return rows, nil
 }
 
-// lockNow locks a load balancer of a list, and reads it again: the Service may have waited for
-// the lock.
-func (l *loadBalancer) lockNow(ctx context.Context, in input, found *balancer) (*balancer, error) {
-	free, err := l.lock(ctx, found.info.ID)
-	if err != nil {
-		return nil, err
-	}
-	info, err := l.Octavia.GetLoadBalancer(ctx, found.info.ID)
-	if err == nil && info.Provisioning.IsDeleted() {
-		err = errDeleted
-	}
-	if err != nil {
-		free()
-
-		return nil, fmt.Errorf("load balancer %s: %w", found.info.ID, apierr.Mark(apierr.ErrConflict, err))
-	}
-	found.info, found.facts, found.free = info, in.factsOf(info, found.facts.Pinned, false), free
-
-	return found, nil
-}
-
-// choose returns the load balancer of the Service among those with its name, nil if there
-// are none. The one with the address of the Service takes precedence, then one that has its
-// tag, then the oldest.
-func (l *loadBalancer) choose(ctx context.Context, in input, project string, rows []*client.LoadBalancerInfo) (*balancer, error) {
+// choose returns the IDs of the load balancers of the Service among those with its name. The one
+// with the address of the Service is the first, then those that have its tag, then the oldest.
+func (l *loadBalancer) choose(ctx context.Context, in input, project string, rows []*client.LoadBalancerInfo) ([]string, error) {
 	var own []*client.LoadBalancerInfo
 	var refused error
 	for _, row := range rows {
@@ -375,9 +373,12 @@ func (l *loadBalancer) choose(ctx context.Context, in input, project string, row
 	if len(own) == 0 {
 		return nil, refused
 	}
-	serving, err := l.serving(ctx, in, own)
-	if err != nil {
-		return nil, err
+	var serving *client.LoadBalancerInfo
+	if len(own) > 1 {
+		var err error
+		if serving, err = l.withAddress(ctx, in, own); err != nil {
+			return nil, err
+		}
 	}
 	rank := func(row *client.LoadBalancerInfo) int {
 		switch {
@@ -392,9 +393,8 @@ func (l *loadBalancer) choose(ctx context.Context, in input, project string, row
 	slices.SortStableFunc(own, func(a, b *client.LoadBalancerInfo) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	found := &balancer{info: own[0], owner: true, facts: in.factsOf(own[0], project, false), duplicates: own[1:]}
 
-	return found, nil
+	return lists.Map(own, func(row *client.LoadBalancerInfo) string { return row.ID }), nil
 }
 
 // notOwned returns the error about a load balancer that the Service must not touch.

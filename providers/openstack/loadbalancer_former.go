@@ -1,9 +1,11 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"k8s.io/cloud-provider/api"
@@ -17,10 +19,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 )
 
-// findUsed returns the load balancer that the Service uses, whatever its annotation has now: of
+// findCurrent returns the load balancer that the Service uses, whatever its annotation has now: of
 // those in the record and the annotation the one with the published address, or else the recorded
 // one. The upstream controller follows the annotation, and leaves the record as it is.
-func (l *loadBalancer) findUsed(ctx context.Context, in input) (*balancer, error) {
+func (l *loadBalancer) findCurrent(ctx context.Context, in input) (*balancer, error) {
 	annotated := in.existing.LoadBalancerID
 	ids := in.existing.RecordedIDs()
 	if len(ids) > 0 && annotated != "" && !slices.Contains(ids, annotated) {
@@ -32,22 +34,19 @@ func (l *loadBalancer) findUsed(ctx context.Context, in input) (*balancer, error
 			return nil, err
 		}
 	}
-	if in.id == annotated || annotated == "" {
-		return l.findCarried(ctx, in)
+	if in.id == annotated || annotated == "" || in.deletes { // it has nothing in an ignored one
+		return l.findUpstream(ctx, in)
 	}
 	found, err := l.get(ctx, in, in.id)
-	switch {
-	case err == nil && slices.Contains(in.existing.Recorded, annotated):
-		return found, nil
-	case err == nil:
-		found.ignored = annotated
+	if err == nil {
+		if !slices.Contains(in.existing.Recorded, annotated) {
+			found.ignored = annotated
+		}
 
 		return found, nil
-	case certainty.ResponseOf(err) != certainty.NotFound:
-		return nil, err
 	}
-	if in.deletes {
-		return l.findLost(ctx, in) // it has nothing in the other one
+	if certainty.ResponseOf(err) != certainty.NotFound {
+		return nil, err
 	}
 	if err := l.confirmAbsent(ctx, in, certainty.NotFound); err != nil {
 		return nil, err
@@ -55,8 +54,8 @@ func (l *loadBalancer) findUsed(ctx context.Context, in input) (*balancer, error
 	lost := in.id
 	in.id = annotated
 	found, err = l.findOne(ctx, in)
-	if err == nil && found.lost == "" {
-		found.lost = lost
+	if err == nil {
+		found.lost = cmp.Or(found.lost, lost)
 	}
 
 	return found, err
@@ -91,10 +90,51 @@ func (l *loadBalancer) published(ctx context.Context, in input, ids []string) (s
 	return in.id, nil
 }
 
-// findCarried is findOne unless the Service is one of the upstream controller, has nothing in the
+// withAddress returns the one of some load balancers that has the address of the Service, as its VIP
+// or its floating IP, nil without one. It costs one call if the address is no VIP.
+func (l *loadBalancer) withAddress(ctx context.Context, in input, rows []*client.LoadBalancerInfo) (*client.LoadBalancerInfo, error) {
+	addr := in.publishedAddress()
+	if len(rows) == 0 || !addr.IsValid() {
+		return nil, nil
+	}
+	if at := slices.IndexFunc(rows, func(row *client.LoadBalancerInfo) bool { return hasVIP(row, addr) }); at >= 0 {
+		return rows[at], nil
+	}
+	if !addr.Is4() {
+		return nil, nil // there are no other floating IPs
+	}
+	found, err := l.Network.FloatingIPsByAddress(ctx, addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("find the load balancer with address %s: %w", addr, err)
+	}
+	for _, row := range rows {
+		onPort := func(f *client.FloatingIP) bool { return f.PortID == row.VIPPortID }
+		if row.VIPPortID != "" && slices.ContainsFunc(found, onPort) {
+			return row, nil
+		}
+	}
+
+	return nil, nil
+}
+
+// hasVIP reports whether an address is a VIP of a load balancer.
+func hasVIP(info *client.LoadBalancerInfo, addr netip.Addr) bool {
+	vips := []string{info.VIPAddress}
+	for _, vip := range info.AdditionalVIPs {
+		vips = append(vips, vip.Address)
+	}
+
+	return slices.ContainsFunc(vips, func(text string) bool {
+		vip, err := netip.ParseAddr(text)
+
+		return err == nil && vip.Unmap() == addr
+	})
+}
+
+// findUpstream is findOne unless the Service is one of the upstream controller, has nothing in the
 // found load balancer, and its tag and its address are those of another one: the annotation was
 // changed. A tag alone is also that of the Service with the same name in another cluster.
-func (l *loadBalancer) findCarried(ctx context.Context, in input) (*balancer, error) {
+func (l *loadBalancer) findUpstream(ctx context.Context, in input) (*balancer, error) {
 	found, err := l.findOne(ctx, in)
 	tag := in.names.LoadBalancer()
 	if err != nil || len(in.existing.Recorded) > 0 || !in.publishedAddress().IsValid() ||
@@ -126,8 +166,8 @@ func (l *loadBalancer) findCarried(ctx context.Context, in input) (*balancer, er
 	return found, err
 }
 
-// othersOf returns the recorded load balancers that the Service does not use.
-func (in input) othersOf(found *balancer) []string {
+// formerOf returns the recorded load balancers that the Service does not use any more.
+func (in input) formerOf(found *balancer) []string {
 	used := []string{found.lost}
 	if found.info != nil {
 		used = append(used, found.info.ID)
@@ -139,12 +179,12 @@ func (in input) othersOf(found *balancer) []string {
 	return lists.Without(in.existing.Recorded, used)
 }
 
-// formerNames returns the names that the Service has in the load balancer of another one since
+// renamedNames returns the names that the Service has in the load balancer of another one since
 // before the cluster was renamed, nil if nothing proves it: the same Service of a second cluster
 // can have such a tag, too. The proof is that the record, which has the UID of the Service, is
 // that it uses this load balancer alone, that it has its address, and that the only tag of a
 // Service with its name is of another cluster.
-func (l *loadBalancer) formerNames(ctx context.Context, in input, found *balancer) (*request.Names, error) {
+func (l *loadBalancer) renamedNames(ctx context.Context, in input, found *balancer) (*request.Names, error) {
 	tags := request.ServiceTags(found.info.Tags)
 	recorded := slices.Equal(in.existing.Recorded, []string{found.info.ID})
 	if found.owner || !recorded || slices.Contains(tags, in.names.LoadBalancer()) {
@@ -169,8 +209,8 @@ func (l *loadBalancer) formerNames(ctx context.Context, in input, found *balance
 
 // namesIn returns the names that the Service has in a load balancer now.
 func (in input) namesIn(found *balancer) request.Names {
-	if found.former != nil {
-		return *found.former
+	if found.renamed != nil {
+		return *found.renamed
 	}
 
 	return in.names
@@ -182,7 +222,7 @@ func (r *run) record(ctx context.Context, ids ...string) error {
 	if slices.Contains(r.existing.Recorded, ids[0]) {
 		return nil
 	}
-	recorded := slices.Concat(ids, r.others)
+	recorded := slices.Concat(ids, r.found.former)
 	if err := r.publisher.annotate(ctx, r.service, r.recordOf(recorded)); err != nil {
 		return err
 	}

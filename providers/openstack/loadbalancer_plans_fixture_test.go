@@ -194,7 +194,7 @@ func keys(values map[string]string) string {
 // observed is what a sync has read.
 func (f *planFixture) observed(in input) (*observed, error) {
 	o := &observed{
-		balancer: &balancer{info: f.LoadBalancer, others: f.Others, ignored: f.Ignored},
+		balancer: &balancer{info: f.LoadBalancer, former: f.Others, ignored: f.Ignored},
 		place:    f.Place, servers: map[string]string{}, prefixes: f.Subnets,
 	}
 	if f.PlaceError != "" {

@@ -40,11 +40,8 @@ type run struct {
 	warnings []service.Warning
 	// complete means that these are all: the sync did not end early.
 	complete bool
-	// current is the ID of the load balancer to publish, empty before there is one. Others and
-	// ignored are those of [balancer].
-	current string
-	others  []string
-	ignored string
+	// found is the current load balancer, without an ID before it is created.
+	found *balancer
 	// kept is the VIP that the Service keeps as its address, for the record; the zero Addr for
 	// none, see [input.keptVIP].
 	kept netip.Addr
@@ -65,8 +62,11 @@ func (r *run) sync(ctx context.Context) error {
 	if err := r.syncFound(ctx); err != nil {
 		return err
 	}
+	if err := r.leave(ctx, duplicate, r.found.duplicates); err != nil {
+		return err
+	}
 
-	return r.leave(ctx)
+	return r.leaveFormer(ctx)
 }
 
 // syncFound is sync with reads of the load balancer alone.
@@ -75,14 +75,15 @@ func (r *run) syncFound(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { found.release() }()
+	r.found = found
 	r.warn(found.warnings...)
-	r.others, r.ignored = found.others, found.ignored
 	if found.info == nil {
-		if found, err = r.makeNew(ctx, found); err != nil {
+		if found, err = r.makeNew(ctx); err != nil {
 			return err
 		}
+		r.found = found
 	}
+	defer found.release()
 	if err := r.checkUsable(ctx, found); err != nil {
 		if found.fresh && !errors.Is(err, errDiscarded) {
 			return r.publish(ctx, found.info.ID, err)
@@ -90,11 +91,8 @@ func (r *run) syncFound(ctx context.Context) error {
 
 		return err
 	}
-	if err := r.change(ctx, found); err != nil {
-		return err
-	}
 
-	return r.removeDuplicates(ctx, found)
+	return r.change(ctx, found)
 }
 
 // findSettled is find after a wait for a load balancer that is being changed. It is not locked
@@ -201,8 +199,8 @@ const (
 // discard deletes a load balancer that never became ACTIVE. The annotation goes first: a
 // load balancer is found by its name.
 func (r *run) discard(ctx context.Context, info *client.LoadBalancerInfo) error {
-	values := r.recordOf(append([]string{request.Requested}, r.others...))
-	if r.ignored == "" {
+	values := r.recordOf(append([]string{request.Requested}, r.found.former...))
+	if r.found.ignored == "" {
 		values[request.AnnotationLoadBalancerID] = ""
 	}
 	if err := r.publisher.annotate(ctx, r.service, values); err != nil {
@@ -285,15 +283,14 @@ const publishLimit = 15 * time.Second
 func (r *run) publish(ctx context.Context, id string, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
 	defer cancel()
-	r.current = id
 	values := published(id, r.addr)
-	if r.ignored != "" {
+	if r.found.ignored != "" {
 		delete(values, request.AnnotationLoadBalancerID)
 	}
 	// Without a record, the address proves that the ID was not the user's. That the Service is
 	// internal is recorded all the same, see [input.keptVIP].
-	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.ignored != "" || r.complete && r.create && r.request.Internal {
-		maps.Copy(values, r.recordOf(append([]string{id}, r.others...)))
+	if len(r.existing.Recorded) > 0 || !r.hadAddress() || r.found.ignored != "" || r.complete && r.create && r.request.Internal {
+		maps.Copy(values, r.recordOf(append([]string{id}, r.found.former...)))
 	}
 	failure := r.publisher.annotate(ctx, r.service, values)
 	if apierrors.IsNotFound(failure) || apierrors.IsConflict(failure) {
