@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -198,6 +199,32 @@ func TestLoadBalancerSurplus(t *testing.T) {
 		t.Errorf("the other one with the tag is deleted, that with a floating IP is not: %v", all)
 	}
 	b.warned(reasonDuplicate)
+}
+
+// TestLoadBalancerSurplusDeleted (OS-LB-15, OS-LB-27): a Service is deleted with all load balancers that
+// were made for it, but not with one that may serve or that another Service has its tag on.
+func TestLoadBalancerSurplusDeleted(t *testing.T) {
+	t.Parallel()
+	b := balance(t, "")
+	tags := []string{webName, "multicloud-ccm.io/service-uid=" + webUID}
+	stay := []string{b.reference(b.members(), nil)}
+	add := func(tags ...string) string {
+		return b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: tags})
+	}
+	used, _, public := add(tags...), add(tags...), add(tags...)
+	b.AddFloatingIP(openstack.FloatingIPSpec{Network: b.external, Port: b.LoadBalancer(public).VIPPort})
+	stay = append(stay, public, add(append(tags, apiName)...))
+	svc := b.create(web(annotate(request.AnnotationLoadBalancerAddress, b.LoadBalancer(used).VIPAddress)))
+	if err := b.remove(svc); err != nil {
+		t.Fatal(err)
+	}
+	goes := func(lb openstack.LoadBalancer) bool { return !slices.Contains(stay, lb.ID) }
+	if all := b.LoadBalancers(); len(all) != len(stay) || slices.ContainsFunc(all, goes) {
+		t.Errorf("left are %v, want %v", all, stay)
+	}
+	if events := b.recorded(); count(events, string(reasonDuplicate)) != len(stay) {
+		t.Errorf("events: %v", events)
+	}
 }
 
 // TestLoadBalancerVersionFailure (OS-LB-13): an API whose version cannot be read is not an
