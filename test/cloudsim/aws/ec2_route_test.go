@@ -37,7 +37,6 @@ func (r *routing) create(t *testing.T, in ec2.CreateRouteInput) error {
 func TestRouteRejected(t *testing.T) {
 	t.Parallel()
 	r := startRouting(t, Options{Limits: Limits{RoutesPerTable: 2}})
-	other := r.Cloud.Seed("other").AddNodes(1)[0]
 	r.AddRoute(r.table, RouteSpec{Destination: "100.96.9.0/24", Instance: r.single})
 	tests := map[string]struct {
 		reason string
@@ -45,17 +44,10 @@ func TestRouteRejected(t *testing.T) {
 		want   string
 		texts  []string
 	}{
-		"twice":       {"the destination exists", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.9.0/24"), InstanceId: &r.single}, "RouteAlreadyExists", []string{"100.96.9.0/24"}},
-		"local":       {"", ec2.CreateRouteInput{DestinationCidrBlock: new("10.0.0.0/16"), InstanceId: &r.single}, "RouteAlreadyExists", nil},
-		"interfaces":  {"an instance with several interfaces needs the interface", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: &r.multi}, "InvalidInstanceID", []string{"multiple interfaces"}},
-		"family":      {"an IPv6 range in the field for IPv4", ec2.CreateRouteInput{DestinationCidrBlock: new("2001:db8::/64"), InstanceId: &r.single}, "InvalidParameterValue", []string{"not a valid CIDR block"}},
-		"no target":   {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24")}, "InvalidParameterCombination", nil},
-		"unknown":     {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: new("i-0123")}, "InvalidInstanceID.NotFound", nil},
-		"no eni":      {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), NetworkInterfaceId: new("eni-0123")}, "InvalidNetworkInterfaceID.NotFound", nil},
-		"other vpc":   {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: &other}, "InvalidParameterValue", []string{"different networks"}},
-		"destination": {"", ec2.CreateRouteInput{InstanceId: &r.single}, "MissingParameter", nil},
-		"gateway":     {"", ec2.CreateRouteInput{DestinationCidrBlock: new("10.0.3.0/24"), GatewayId: new("igw-1")}, "InvalidParameterValue", []string{"only an interface or an instance"}},
-		"limit":       {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: &r.single}, "RouteLimitExceeded", nil},
+		"twice":      {"the destination exists", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.9.0/24"), InstanceId: &r.single}, "RouteAlreadyExists", []string{"100.96.9.0/24"}},
+		"interfaces": {"an instance with several interfaces needs the interface", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: &r.multi}, "InvalidInstanceID", []string{"multiple interfaces"}},
+		"unknown":    {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: new("i-0123")}, "InvalidInstanceID.NotFound", nil},
+		"limit":      {"", ec2.CreateRouteInput{DestinationCidrBlock: new("100.96.3.0/24"), InstanceId: &r.single}, "RouteLimitExceeded", nil},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -23,37 +23,13 @@ func TestListenerCreateCases(t *testing.T) {
 		change func(*balancing, *elbv2.CreateListenerInput)
 		code   string
 	}{
-		"again":      {"the call can be repeated after a lost response", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Port = new(int32(80)) }, ""},
-		"other port": {"", func(*balancing, *elbv2.CreateListenerInput) {}, ""},
+		"again": {"the call can be repeated after a lost response", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Port = new(int32(80)) }, ""},
 		"port in use": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
 			in.Port, in.DefaultActions = new(int32(80)), forward(k.createGroup("other", nil))
 		}, "DuplicateListener"},
-		"udp on a tcp port": {"a port has one listener", func(k *balancing, in *elbv2.CreateListenerInput) {
-			in.Port, in.Protocol = new(int32(80)), elbv2types.ProtocolEnumUdp
-			in.DefaultActions = forward(k.createGroup("udp", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumUdp }))
-		}, "DuplicateListener"},
-		"tls to tls": {"backend-protocol ssl", func(k *balancing, in *elbv2.CreateListenerInput) {
-			secured(in)
-			in.DefaultActions = forward(k.createGroup("tls", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumTls }))
-		}, ""},
-		"tcp to tls": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
-			in.DefaultActions = forward(k.createGroup("tls", func(in *elbv2.CreateTargetGroupInput) { in.Protocol = elbv2types.ProtocolEnumTls }))
-		}, "IncompatibleProtocols"},
 		"udp to tcp": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
 			in.Protocol = elbv2types.ProtocolEnumUdp
 		}, "IncompatibleProtocols"},
-		"http": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Protocol = elbv2types.ProtocolEnumHttp }, "ValidationError"},
-		"policy": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
-			secured(in)
-			in.SslPolicy = new("ELBSecurityPolicy-TLS13-1-2-2021-06")
-		}, ""},
-		"invalid policy": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.SslPolicy = new("x") }, "SSLPolicyNotFound"},
-		"alpn": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
-			secured(in)
-			in.AlpnPolicy = []string{"HTTP2Preferred"}
-		}, ""},
-		"invalid alpn":            {"", func(_ *balancing, in *elbv2.CreateListenerInput) { secured(in); in.AlpnPolicy = []string{"x"} }, "ALPNPolicyNotFound"},
-		"tls without certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) { in.Protocol = elbv2types.ProtocolEnumTls }, "ValidationError"},
 		"invalid certificate": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
 			secured(in)
 			in.Certificates[0].CertificateArn = new("cert")
@@ -62,26 +38,9 @@ func TestListenerCreateCases(t *testing.T) {
 			secured(in)
 			in.Protocol = elbv2types.ProtocolEnumTcp
 		}, "InvalidConfigurationRequest"},
-		"two certificates": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
-			secured(in)
-			in.Certificates = append(in.Certificates, in.Certificates[0])
-		}, "TooManyCertificates"},
-		"unknown group": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
-			in.DefaultActions = forward(k.balancerARN("targetgroup/x/0"))
-		}, "TargetGroupNotFound"},
-		"group of another VPC": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
-			vpc := k.Seed("other").VPC
-			in.DefaultActions = forward(k.createGroup("far", func(in *elbv2.CreateTargetGroupInput) { in.VpcId = new(vpc) }))
-		}, "InvalidConfigurationRequest"},
 		"group of another balancer": {"", func(k *balancing, in *elbv2.CreateListenerInput) {
 			in.LoadBalancerArn = new(k.createNet(func(in *elbv2.CreateLoadBalancerInput) { in.Name = new("second") }))
 		}, "TargetGroupAssociationLimit"},
-		"unknown balancer": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
-			in.LoadBalancerArn = new(*in.LoadBalancerArn + "0")
-		}, "LoadBalancerNotFound"},
-		"redirect": {"", func(_ *balancing, in *elbv2.CreateListenerInput) {
-			in.DefaultActions[0].Type = elbv2types.ActionTypeEnumRedirect
-		}, "InvalidLoadBalancerAction"},
 		"quota": {"", func(k *balancing, _ *elbv2.CreateListenerInput) { k.SetQuotas(Quotas{Listeners: 1}) }, "TooManyListeners"},
 	}
 	for name, tc := range cases {

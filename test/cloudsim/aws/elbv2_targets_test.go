@@ -16,10 +16,6 @@ func TestTargetsAreRejectedTogether(t *testing.T) {
 			"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Stopped} },
 			"The following targets are not in a running state and cannot be registered: '",
 		},
-		"stopping":      {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Stopping} }, "not in a running state"},
-		"shutting down": {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: ShuttingDown} }, "not in a running state"},
-		"terminated":    {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Terminated} }, "not in a running state"},
-		"pending":       {"not running", func(*balancing) InstanceSpec { return InstanceSpec{State: Pending} }, "not in a running state"},
 		"other VPC": {"a target group has one VPC", func(k *balancing) (spec InstanceSpec) {
 			other := k.Seed("other")
 			spec.Subnet, spec.Groups = other.Private[other.Zones[0]], []string{other.NodeGroup}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
-	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbv2types "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
@@ -94,34 +92,4 @@ func TestTargetsPerLoadBalancer(t *testing.T) {
 		ListenerArn: new(listener), DefaultActions: listenerInput(balancer, third, 81).DefaultActions,
 	})
 	wantCode(t, err, "")
-}
-
-func TestClassicQuotas(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	k.SetQuotas(Quotas{ClassicInstances: 2, ClassicListeners: 1, SecurityGroups: 1})
-	k.createWeb(nil)
-	register := func(ids ...string) error {
-		var instances []elbtypes.Instance
-		for _, id := range ids {
-			instances = append(instances, elbtypes.Instance{InstanceId: new(id)})
-		}
-		_, err := k.elb.RegisterInstancesWithLoadBalancer(t.Context(), &elb.RegisterInstancesWithLoadBalancerInput{
-			LoadBalancerName: new("web"), Instances: instances,
-		})
-
-		return err
-	}
-	wantCode(t, register(k.nodes...), "InvalidConfigurationRequest")
-	wantCode(t, register(k.nodes[:2]...), "")
-	wantCode(t, register(k.nodes[1]), "")
-	wantCode(t, register(k.nodes[2]), "InvalidConfigurationRequest")
-	_, err := k.elb.CreateLoadBalancerListeners(t.Context(), &elb.CreateLoadBalancerListenersInput{
-		LoadBalancerName: new("web"), Listeners: []elbtypes.Listener{tlsListener(443)},
-	})
-	wantCode(t, err, "InvalidConfigurationRequest")
-	_, err = k.elb.ApplySecurityGroupsToLoadBalancer(t.Context(), &elb.ApplySecurityGroupsToLoadBalancerInput{
-		LoadBalancerName: new("web"), SecurityGroups: []string{k.group("a"), k.group("b")},
-	})
-	wantCode(t, err, "InvalidConfigurationRequest")
 }

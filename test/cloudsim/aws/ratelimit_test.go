@@ -7,8 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing"
-	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancing/types"
-	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -34,11 +32,6 @@ func TestDocumentedBuckets(t *testing.T) {
 
 		return err
 	}
-	describeNetwork := func(k *balancing) error {
-		_, err := k.v2.DescribeLoadBalancers(k.t.Context(), &elbv2.DescribeLoadBalancersInput{})
-
-		return err
-	}
 	type bound struct{ Burst, PerTenSeconds int }
 	tests := map[string]struct {
 		reason string
@@ -47,31 +40,13 @@ func TestDocumentedBuckets(t *testing.T) {
 		want   bound
 	}{
 		"classic reads": {"non-mutating: 40 and 10 per second", describeClassic, "Throttling", bound{40, 40}},
-		"network reads": {"the same, another API", describeNetwork, "ThrottlingException", bound{40, 40}},
 		"network creation": {"resource-intensive: 10 and 0.2 per second", func(k *balancing) error {
 			_, err := k.v2.CreateLoadBalancer(k.t.Context(), k.net())
 
 			return err
 		}, "ThrottlingException", bound{10, 2}},
-		"classic creation": {"resource-intensive: 10 and 0.2 per second", func(k *balancing) error {
-			_, err := k.elb.CreateLoadBalancer(k.t.Context(), k.web())
-
-			return err
-		}, "Throttling", bound{10, 2}},
 		"registration": {"registration: 20 and 4 per second", func(k *balancing) error {
 			return k.register("arn:aws:nothing", "i-0")
-		}, "ThrottlingException", bound{20, 20}},
-		"classic registration": {"registration: 20 and 4 per second", func(k *balancing) error {
-			_, err := k.elb.DeregisterInstancesFromLoadBalancer(k.t.Context(), &elb.DeregisterInstancesFromLoadBalancerInput{
-				LoadBalancerName: new("none"), Instances: []elbtypes.Instance{{InstanceId: new("i-0")}},
-			})
-
-			return err
-		}, "Throttling", bound{20, 20}},
-		"deletion": {"mutating: 20 and 3 per second; a bucket never holds more than 20", func(k *balancing) error {
-			_, err := k.v2.DeleteListener(k.t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new("arn:aws:nothing")})
-
-			return err
 		}, "ThrottlingException", bound{20, 20}},
 		"instances by filter": {"non-mutating: 100 and 20 per second", func(k *balancing) error {
 			_, err := k.ec2.DescribeInstances(k.t.Context(), &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{by("vpc-id", "vpc-1")}})
@@ -83,11 +58,6 @@ func TestDocumentedBuckets(t *testing.T) {
 
 			return err
 		}, "RequestLimitExceeded", bound{50, 50}},
-		"subnets": {"unfiltered calls have a bucket of their own for some operations only", func(k *balancing) error {
-			_, err := k.ec2.DescribeSubnets(k.t.Context(), &ec2.DescribeSubnetsInput{})
-
-			return err
-		}, "RequestLimitExceeded", bound{100, 100}},
 		"groups": {"mutating: 50 and 5 per second", func(k *balancing) error {
 			_, err := k.ec2.DeleteSecurityGroup(k.t.Context(), &ec2.DeleteSecurityGroupInput{GroupId: new("sg-0")})
 
@@ -123,23 +93,4 @@ func TestDocumentedBuckets(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestBucketsOfAccountAndAPI(t *testing.T) {
-	t.Parallel()
-	k := startBalancing(t, Options{})
-	for range 30 {
-		_, err := k.v2.DescribeTags(t.Context(), &elbv2.DescribeTagsInput{ResourceArns: []string{"arn:aws:nothing"}})
-		wantCode(t, err, "ValidationError")
-	}
-	n := passed(t, "ThrottlingException", func() error {
-		_, err := k.v2.DeleteListener(t.Context(), &elbv2.DeleteListenerInput{ListenerArn: new("arn:aws:nothing")})
-
-		return err
-	})
-	if n != 10 {
-		t.Errorf("%d writes pass after 30 reads, want 10: all calls share the account's bucket", n)
-	}
-	_, err := k.elb.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
-	wantCode(t, err, "")
 }
