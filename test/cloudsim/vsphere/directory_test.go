@@ -93,18 +93,3 @@ func TestFailedLoginsLockTheAccount(t *testing.T) {
 		t.Errorf("after the unlock time: %v", err)
 	}
 }
-
-func TestRareFailuresDoNotLock(t *testing.T) {
-	t.Parallel()
-	cloud, clock := linked(t)
-	v := cloud.VCenter("a")
-	for range 12 {
-		clock.Step(46 * time.Second)
-		if err := try(t, v, "wrong"); !isFault(err, &types.InvalidLogin{}) {
-			t.Fatalf("wrong password: %v", err)
-		}
-	}
-	if n := v.Lockouts(); n != 0 {
-		t.Errorf("%d lockouts, want none: at most 4 failures in 180 s", n)
-	}
-}

@@ -1,9 +1,7 @@
 package vsphere
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vim25/types"
@@ -14,11 +12,9 @@ import (
 func TestFeedReportsChanges(t *testing.T) {
 	t.Parallel()
 	const modify, enter, leave = types.ObjectUpdateKindModify, types.ObjectUpdateKindEnter, types.ObjectUpdateKindLeave
-	nics := func(vm *VM) error { return vm.SetNICs(NIC{IPs: []string{"10.0.0.1", "10.0.0.9"}}) }
 	metadata := func(vm *VM) error {
 		return vm.SetExtraConfig(map[string]string{"guestinfo.metadata": "e30=", "unrelated": "x"})
 	}
-	disconnect := func(vm *VM) error { return vm.SetConnectionState(types.VirtualMachineConnectionStateDisconnected) }
 	add := func(vm *VM) error {
 		_, err := vm.VCenter().AddVM("dc", VMSpec{Name: "three"})
 
@@ -39,20 +35,11 @@ func TestFeedReportsChanges(t *testing.T) {
 			"a guest that is off reports nothing", (*VM).PowerOff, modify,
 			[]string{"guest.hostName", "guest.net", "runtime.powerState"},
 		},
-		"Suspend":     {"a suspended guest keeps its networks", (*VM).Suspend, modify, []string{"runtime.powerState"}},
-		"SetHostname": {"the guest is renamed", func(vm *VM) error { return vm.SetHostname("other") }, modify, []string{"guest.hostName"}},
-		"SetNICs":     {"an address is added", nics, modify, []string{"guest.net"}},
-		"SetTools": {
-			"tools stop", func(vm *VM) error { return vm.SetTools(false) }, modify,
-			[]string{"guest.hostName", "guest.net"},
-		},
-		"SetExtraConfig":     {"one key of an array is watched", metadata, modify, []string{`config.extraConfig["guestinfo.metadata"]`}},
-		"SetConnectionState": {"the host is disconnected", disconnect, modify, []string{"runtime.connectionState"}},
+		"SetExtraConfig": {"one key of an array is watched", metadata, modify, []string{`config.extraConfig["guestinfo.metadata"]`}},
 		"HideConfig": {
 			"the files are inaccessible", func(vm *VM) error { return vm.HideConfig(true) }, modify,
 			[]string{"summary.config.guestId", "summary.config.memorySizeMB", "summary.config.numCpu", "summary.config.uuid"},
 		},
-		"Migrate": {"vMotion", func(vm *VM) error { return vm.Migrate("host-2") }, modify, []string{"runtime.host"}},
 		"Destroy": {"the VM is gone", (*VM).Destroy, leave, nil},
 		"AddVM":   {"a new VM, without metadata", add, enter, always},
 	}
@@ -103,44 +90,6 @@ func TestFeedLostResponseIsSentAgain(t *testing.T) {
 	w.version = ""
 	if all := w.pageIn(t); len(all) != 11 {
 		t.Errorf("from the start again: %d objects, want 11", len(all))
-	}
-}
-
-func TestFeedWaits(t *testing.T) {
-	t.Parallel()
-	v := start(t, small()).VCenter("vc")
-	client := login(t, v)
-	w := startWatch(t, client)
-	w.pageIn(t)
-	set, err := w.poll(t.Context(), 0)
-	if set != nil || err != nil {
-		t.Errorf("without waiting: %v, %v", set, err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	if set, err = w.poll(ctx, 1); set != nil || err != nil {
-		t.Errorf("an idle wait of a second: %v, %v, want no response and no error", set, err)
-	}
-	waiting := func(end func()) error {
-		v.Reset()
-		done := make(chan error)
-		go func() {
-			_, _, err := w.next(t.Context())
-			done <- err
-		}()
-		if err := v.WaitFor(t.Context(), "WaitForUpdatesEx", 1); err != nil {
-			t.Fatal(err)
-		}
-		end()
-
-		return <-done
-	}
-	err = waiting(func() {
-		eventually(t, v.isPolling)
-		v.TerminateSessions()
-	})
-	if !isFault(err, &types.NotAuthenticated{}) {
-		t.Errorf("session ended while waiting: %v", err)
 	}
 }
 

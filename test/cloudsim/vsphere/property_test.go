@@ -6,8 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
-	"github.com/vmware/govmomi/view"
-	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -62,58 +60,5 @@ func TestRetrieveProperties(t *testing.T) {
 	}
 	if _, err := get("name"); !isFault(err, &types.ManagedObjectNotFound{}) {
 		t.Errorf("a VM that is gone: %v", err)
-	}
-}
-
-func TestContainerViews(t *testing.T) {
-	t.Parallel()
-	v := start(t, large()).VCenter("vc")
-	c := login(t, v)
-	manager := view.NewManager(c.Client)
-	dc, cluster := v.dcs[0].dc.Self, *v.dcs[0].hosts[0].Parent
-	cases := map[string]struct {
-		root      types.ManagedObjectReference
-		kinds     []string
-		recursive bool
-		want      int
-	}{
-		"AllVMs":          {c.ServiceContent.RootFolder, []string{"VirtualMachine"}, true, 4},
-		"VMsOfCluster":    {cluster, []string{"VirtualMachine"}, true, 3},
-		"PoolsAreVApps":   {cluster, []string{"ResourcePool"}, true, 4},
-		"VAppsAlone":      {cluster, []string{"VirtualApp"}, true, 1},
-		"ClustersAreBoth": {dc, []string{"ComputeResource"}, true, 2},
-		"Direct":          {dc, nil, false, 4},
-		"Everything":      {dc, []string{"ManagedEntity"}, true, 23},
-	}
-	for name, tc := range cases {
-		made, err := manager.CreateContainerView(t.Context(), tc.root, tc.kinds, tc.recursive)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-
-			continue
-		}
-		var content mo.ContainerView
-		if err := property.DefaultCollector(c.Client).RetrieveOne(t.Context(), made.Reference(), []string{"view"}, &content); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if len(content.View) != tc.want {
-			t.Errorf("%s: %d objects, want %d: %v", name, len(content.View), tc.want, content.View)
-		}
-		if err := made.Destroy(t.Context()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := manager.CreateContainerView(t.Context(), dc, []string{"Nothing"}, true); !isFault(err, &types.InvalidArgument{}) {
-		t.Errorf("unknown type: %v", err)
-	}
-	if _, err := manager.CreateContainerView(t.Context(), v.VM("node").Reference(), nil, true); !isFault(err, &types.InvalidArgument{}) {
-		t.Errorf("a VM is no container: %v", err)
-	}
-	gone := types.ManagedObjectReference{Type: "Folder", Value: "group-gone"}
-	if _, err := manager.CreateContainerView(t.Context(), gone, nil, true); !isFault(err, &types.ManagedObjectNotFound{}) {
-		t.Errorf("unknown container: %v", err)
-	}
-	if n := v.Sessions()[0].Views; n != 0 {
-		t.Errorf("%d views left", n)
 	}
 }

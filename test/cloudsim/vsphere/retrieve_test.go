@@ -80,29 +80,6 @@ func TestSecondPageNeedsTheRootFolder(t *testing.T) {
 	}
 }
 
-func TestPagesThatAreDroppedCannotBeRead(t *testing.T) {
-	t.Parallel()
-	v := start(t, small()).VCenter("vc")
-	v.SetReadPage(1)
-	c := login(t, v)
-	req := namesOf(v, c, 0)
-	first, err := methods.RetrievePropertiesEx(t.Context(), c, &req)
-	if err != nil || v.UnreadPages() != 1 {
-		t.Fatalf("%d pages are left, want 1: %v", v.UnreadPages(), err)
-	}
-	drop := types.CancelRetrievePropertiesEx{This: req.This, Token: first.Returnval.Token}
-	if _, err := methods.CancelRetrievePropertiesEx(t.Context(), c, &drop); err != nil || v.UnreadPages() != 0 {
-		t.Errorf("%d pages are left, want none: %v", v.UnreadPages(), err)
-	}
-	if _, err := methods.CancelRetrievePropertiesEx(t.Context(), c, &drop); !isFault(err, &types.InvalidProperty{}) {
-		t.Errorf("dropped again: %v, want InvalidProperty", err)
-	}
-	_, err = methods.ContinueRetrievePropertiesEx(t.Context(), c, &types.ContinueRetrievePropertiesEx{This: req.This, Token: drop.Token})
-	if !isFault(err, &types.InvalidProperty{}) {
-		t.Errorf("the second page: %v, want InvalidProperty", err)
-	}
-}
-
 func TestReadsReportWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	v := start(t, small()).VCenter("vc")
