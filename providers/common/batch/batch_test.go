@@ -64,45 +64,6 @@ func getAll(ctx context.Context, b *batch.Batcher[string, string], keys ...strin
 	return values, errs
 }
 
-func TestGathers(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		opts   batch.Options
-		keys   []string
-		want   []int // sizes of the calls, largest first
-	}{
-		"OneCall":      {"callers of one window share a call", batch.Options{Window: time.Second}, []string{"a", "b", "c"}, []int{3}},
-		"Collapsed":    {"a key is requested once", batch.Options{Window: time.Second}, []string{"a", "b", "a", "a"}, []int{2}},
-		"Bounded":      {"MaxSize bounds a call", batch.Options{Window: time.Second, MaxSize: 2}, []string{"a", "b", "c", "d", "e"}, []int{2, 2, 1}},
-		"SameKeyFirst": {"repeated keys do not fill a batch", batch.Options{Window: time.Second, MaxSize: 2}, []string{"a", "a", "a"}, []int{1}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				r := &recorder{}
-				values, errs := getAll(t.Context(), batch.New(r.call, tc.opts), tc.keys...)
-				for i, k := range tc.keys {
-					if errs[i] != nil || values[i] != "about "+k {
-						t.Errorf("%s: %s got %q, %v", tc.reason, k, values[i], errs[i])
-					}
-				}
-				var sizes []int
-				for _, keys := range r.calls {
-					sizes = append(sizes, len(keys))
-				}
-				slices.Sort(sizes)
-				slices.Reverse(sizes)
-				if diff := cmp.Diff(tc.want, sizes); diff != "" {
-					t.Errorf("%s: sizes of the calls: %s", tc.reason, diff)
-				}
-			})
-		})
-	}
-}
-
 func TestFullBatchDoesNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,25 +91,6 @@ func TestFailureIsSharedAndNotReplayed(t *testing.T) {
 		}
 		if len(r.calls) != 1 {
 			t.Errorf("a failed batch must not be replayed: %d calls", len(r.calls))
-		}
-	})
-}
-
-func TestResultsOfOneCall(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{then: func(context.Context, []string) (map[string]batch.Result[string], error) {
-			return map[string]batch.Result[string]{"good": {Value: "fine"}, "bad": {Err: errBoom}}, nil
-		}}
-		values, errs := getAll(t.Context(), batch.New(r.call, batch.Options{Window: time.Second}), "good", "bad", "missing")
-		if values[0] != "fine" || errs[0] != nil {
-			t.Errorf("good: got %q, %v", values[0], errs[0])
-		}
-		if !errors.Is(errs[1], errBoom) {
-			t.Errorf("bad: got %v", errs[1])
-		}
-		if !errors.Is(errs[2], batch.ErrNoResult) {
-			t.Errorf("a key without a result must be an error: got %q, %v", values[2], errs[2])
 		}
 	})
 }

@@ -72,31 +72,6 @@ func want(t *testing.T, get getter, key string, maxAge time.Duration, value stri
 	}
 }
 
-func TestAges(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := &cloud{takes: 2 * time.Second}
-		c := cache.New(source.fetch, cache.Options{TTL: time.Minute})
-
-		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
-		want(t, c.GetWithin, "a", time.Hour, "a#1", nil)
-		want(t, c.GetWithin, "b", time.Hour, "b#1", nil)
-		time.Sleep(8 * time.Second) // a was requested 12 s ago, counting its own 2 s
-		want(t, c.GetWithin, "a", 13*time.Second, "a#1", nil)
-		want(t, c.GetWithin, "a", 12*time.Second, "a#2", nil)
-		want(t, c.GetWithin, "a", 0, "a#3", nil)
-		want(t, c.GetWithin, "a", 0, "a#4", nil)
-		time.Sleep(time.Minute - 3*time.Second)
-		if got, err := c.Get(t.Context(), "a"); got != "a#4" || err != nil {
-			t.Errorf("just before the TTL: got %q, %v", got, err)
-		}
-		time.Sleep(time.Second)
-		if got, err := c.Get(t.Context(), "a"); got != "a#5" || err != nil {
-			t.Errorf("at the TTL, which counts from the request: got %q, %v", got, err)
-		}
-	})
-}
-
 func TestCallersShareAFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,51 +92,6 @@ func TestCallersShareAFetch(t *testing.T) {
 		if diff := cmp.Diff(map[cache.Outcome]int{cache.Miss: 1, cache.Shared: 19, cache.Hit: 1}, seen); diff != "" {
 			t.Errorf("outcomes: %s", diff)
 		}
-	})
-}
-
-// A fetch that began too long ago for a caller is not shared with it, and the
-// older fetch does not overwrite what the newer one brought.
-func TestOldFetchIsNotShared(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := &cloud{takes: 20 * time.Second}
-		c := cache.New(source.fetch, cache.Options{TTL: time.Minute})
-		var wg sync.WaitGroup
-		wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
-		time.Sleep(10 * time.Second)
-		source.set(time.Second, nil)
-		wg.Go(func() { want(t, c.GetWithin, "a", time.Minute, "a#1", nil) })
-		synctest.Wait()
-		wg.Go(func() { want(t, c.GetWithin, "a", 5*time.Second, "a#2", nil) })
-		wg.Wait()
-		want(t, c.GetWithin, "a", time.Minute, "a#2", nil)
-	})
-}
-
-// A fetch older than the TTL is not shared, whatever age a caller allows: it
-// would wait for a value that is too old when it comes.
-func TestFetchOlderThanTTLIsNotShared(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := &cloud{takes: 25 * time.Second}
-		c := cache.New(source.fetch, cache.Options{TTL: 10 * time.Second})
-		var wg sync.WaitGroup
-		wg.Go(func() { want(t, c.GetWithin, "a", time.Hour, "a#1", nil) })
-		time.Sleep(10 * time.Second)
-		source.set(time.Second, nil)
-		begun := time.Now()
-		wg.Go(func() {
-			want(t, c.GetWithin, "a", time.Hour, "a#2", nil)
-			if took := time.Since(begun); took != time.Second {
-				t.Errorf("the caller waited %s", took)
-			}
-		})
-		synctest.Wait()
-		if got := source.calls("a"); got != 2 {
-			t.Errorf("%d fetches", got)
-		}
-		wg.Wait()
 	})
 }
 
@@ -237,28 +167,6 @@ func TestKeptErrors(t *testing.T) {
 		want(t, c.GetWithin, "b", time.Hour, "", context.DeadlineExceeded)
 		if source.calls("b") != 2 {
 			t.Errorf("only chosen errors are kept: %d calls", source.calls("b"))
-		}
-	})
-}
-
-// No caller must get the cancellation of a fetch that all its callers left.
-func TestAbandonedFetchIsNotKept(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := &cloud{takes: time.Minute}
-		c := cache.New(source.fetch, cache.Options{
-			TTL: time.Hour, Timeout: time.Hour,
-			KeepError: func(error) time.Duration { return time.Hour },
-		})
-		impatient, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := c.Get(impatient, "a"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		synctest.Wait() // the fetch has come back, canceled
-		want(t, c.GetWithin, "a", time.Hour, "a#2", nil)
-		if _, err := c.Get(impatient, "never"); !errors.Is(err, context.DeadlineExceeded) || source.calls("never") != 0 {
-			t.Errorf("an ended context makes no request: %v, %d calls", err, source.calls("never"))
 		}
 	})
 }
@@ -472,26 +380,6 @@ func TestClose(t *testing.T) {
 		synctest.Wait() // the bubble ends only without goroutines
 		if !time.Now().Equal(began) {
 			t.Error("it went on")
-		}
-	})
-}
-
-// TestErrorsCountFromTheirEnd: the next fetch does not begin at once after one that took long.
-func TestErrorsCountFromTheirEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		source := &cloud{takes: 20 * time.Second, err: errBoom}
-		c := cache.New(source.fetch, cache.Options{TTL: time.Minute, KeepError: func(error) time.Duration { return 5 * time.Second }})
-		for range 2 {
-			want(t, c.GetWithin, "k", time.Hour, "", errBoom)
-			time.Sleep(4 * time.Second)
-		}
-		if n := source.calls("k"); n != 1 {
-			t.Errorf("%d fetches", n)
-		}
-		want(t, c.GetWithin, "k", time.Hour, "", errBoom)
-		if n := source.calls("k"); n != 2 {
-			t.Errorf("%d fetches", n)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,48 +58,6 @@ func TestPassCost(t *testing.T) {
 	}
 }
 
-// TestUnlistedPassCost: what no list has is read by key, along with what will be
-// needed next.
-func TestUnlistedPassCost(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newCloud(1000)
-		s, keys := c.open(), c.addUnlisted(maxKeys+50)
-		pass(t, s, 20, keys)
-		time.Sleep(maxAge)
-		// one by key, the list, and all the rest
-		if got := c.calls(func() { pass(t, s, 20, keys) }); got > 2+2+1 {
-			t.Errorf("a pass over 250 unlisted objects cost %d calls", got)
-		}
-		for _, later := range []struct {
-			reason string
-			after  time.Duration
-		}{{"the next list may have the others", 2 * maxAge}, {"the others are no longer queried", interest}} {
-			time.Sleep(later.after)
-			if got := c.calls(func() { pass(t, s, 1, keys[:1]) }); got != 1 {
-				t.Fatalf("%s: a query cost %d calls", later.reason, got)
-			}
-			if n := len(c.requests[len(c.requests)-1].keys); n != 1 {
-				t.Errorf("%s: %d other objects are read", later.reason, n-1)
-			}
-		}
-	})
-}
-
-// TestFirstQuery: as many objects as one call reads are not listed if no other call
-// came before.
-func TestFirstQuery(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newCloud(1000)
-		s, keys := c.open(), c.add(maxKeys)
-		get(t, s, keys, len(keys))
-		if lists, gets := c.count(listPage), c.count(getKeys); lists != 0 || gets != 1 {
-			t.Errorf("%d lists and %d calls by key", lists, gets)
-		}
-	})
-}
-
 // TestOneKeyACall: where a call reads one object, several that are queried at the
 // same time are listed.
 func TestOneKeyACall(t *testing.T) {
@@ -143,36 +100,6 @@ func TestGetMissing(t *testing.T) {
 		time.Sleep(maxAge)
 		get(t, s, keys, maxKeys+2)
 	})
-}
-
-// TestTake: every key once, in order, and each is looked up once for each time that
-// it is there.
-func TestTake(t *testing.T) {
-	t.Parallel()
-	lookups := 0
-	q := newQuery([]string{"c", "a", "b", "c", "b", "a"}, time.Time{}, func(key string, _ time.Time) (int, bool) {
-		lookups++
-
-		return 7, key == "a"
-	})
-	left := q.take()
-	if diff := cmp.Diff([]string{"c", "b"}, q.unknown); diff != "" || left != 2 || lookups != 6 || q.results["a"] != 7 || len(q.results) != 1 {
-		t.Errorf("%d look-ups, found %v, unknown (-want +got):\n%s", lookups, q.results, diff)
-	}
-}
-
-// BenchmarkTake is one query of 10,000 objects of which none is known.
-func BenchmarkTake(b *testing.B) {
-	keys := make([]string, 10_000)
-	for i := range keys {
-		keys[i] = fmt.Sprintf("o-%017x", i)
-	}
-	s := storeOf(time.Second, time.Second)
-	for b.Loop() {
-		if got := newQuery(keys, time.Unix(1000, 0), s.find).take(); got != len(keys) {
-			b.Fatal(got)
-		}
-	}
 }
 
 // TestMetrics counts how queries were served.

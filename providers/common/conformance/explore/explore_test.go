@@ -195,68 +195,6 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestContinue has the same process go on unless it was killed.
-func TestContinue(t *testing.T) {
-	t.Parallel()
-
-	continued := map[explore.Fault]int{}
-	for _, fault := range explore.Faults() {
-		e := explorer(ensure, ensure)
-		begin := e.Begin
-		e.Begin = func(t testing.TB, call int) explore.Run {
-			run := begin(t, call)
-			run.Continue = func() { continued[fault]++ }
-
-			return run
-		}
-		e.Inject(t, explore.Injection{First: 2, Fault: fault})
-	}
-	for _, fault := range explore.Faults() {
-		if want := fault != explore.Killed && fault != explore.KilledLate; (continued[fault] == 1) != want {
-			t.Errorf("%s: continued %d times", fault, continued[fault])
-		}
-	}
-}
-
-// TestSweep covers most calls by several selections.
-func TestSweep(t *testing.T) {
-	t.Parallel()
-
-	e := explorer(ensure, ensure)
-	if n := e.Sweep(t, explore.Injection{Fault: explore.Lost}, explore.Spread{}); n != 4 {
-		t.Errorf("%d calls, want all 4", n)
-	}
-	if n := e.Sweep(t, explore.Injection{Fault: explore.Lost}, explore.Spread{Points: 2, Turn: 1, Turns: 6}); n != 2 {
-		t.Errorf("%d calls, want 2", n)
-	}
-}
-
-// TestSpread selects calls.
-func TestSpread(t *testing.T) {
-	t.Parallel()
-
-	for name, tc := range map[string]struct {
-		spread explore.Spread
-		n      int
-		want   []int
-	}{
-		"All":       {explore.Spread{Points: 0, Turn: 0, Turns: 6}, 3, []int{1, 2, 3}},
-		"All later": {explore.Spread{Points: 0, Turn: 5, Turns: 6}, 3, []int{1, 2, 3}},
-		"Enough":    {explore.Spread{Points: 9, Turn: 2, Turns: 6}, 3, []int{1, 2, 3}},
-		"Some":      {explore.Spread{Points: 3, Turn: 0, Turns: 6}, 9, []int{1, 4, 7}},
-		"Others":    {explore.Spread{Points: 3, Turn: 5, Turns: 6}, 9, []int{3, 6, 9}},
-		"One":       {explore.Spread{Points: 1, Turn: 0, Turns: 6}, 12, []int{1}},
-		"Next one":  {explore.Spread{Points: 1, Turn: 1, Turns: 6}, 12, []int{3}},
-		"Last one":  {explore.Spread{Points: 1, Turn: 5, Turns: 6}, 12, []int{11}},
-		"One call":  {explore.Spread{Points: 4, Turn: 5, Turns: 6}, 1, []int{1}},
-		"No turns":  {explore.Spread{Points: 2}, 4, []int{1, 3}},
-	} {
-		if got := tc.spread.Of(tc.n); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
-		}
-	}
-}
-
 // TestScope begins messages with the subject, and cleans up at the end of the scope
 // even when the test ends there.
 func TestScope(t *testing.T) {
