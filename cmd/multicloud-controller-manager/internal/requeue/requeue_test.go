@@ -2,7 +2,6 @@ package requeue_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -304,25 +303,6 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestRecoveryOfConfirm: a Node whose instance the Lookup does not find yet, and
-// whose Confirm fails, is initialized soon after the end of the outage, too.
-func TestRecoveryOfConfirm(t *testing.T) {
-	t.Parallel()
-
-	for name, failure := range failures {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, &source{late: true, missing: true}, func(f *fixture) {
-				f.source.set("a", failure, true)
-				f.join("a", 10)
-				time.Sleep(97 * time.Second)
-				f.source.set("a", nil, false)
-				f.within("a", limitAfter(failure))
-			})
-		})
-	}
-}
-
 // TestHealthyEndpointIsNotSlowed: while one of two places is down, Nodes of the
 // other one are initialized within 15 seconds if they join together with more
 // Nodes of the endpoint that is down than there are workers, and at once later.
@@ -380,22 +360,6 @@ func TestRecoveryWhileAnotherEndpointHangs(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestOtherFailuresAreNotRepeated: an error in a response of the cloud is left
-// to the backoff of the queue.
-func TestOtherFailuresAreNotRepeated(t *testing.T) {
-	t.Parallel()
-	run(t, &source{}, func(f *fixture) {
-		f.source.set("a", errors.New("not tagged"), true)
-		f.join("a", 1)
-		time.Sleep(30 * time.Minute)
-		if got := f.source.count("a"); got > 25 { // 5 ms doubling to 1000 s
-			t.Errorf("%d lookups", got)
-		}
-		f.source.set("a", nil, false)
-		f.within("a", 20*time.Minute)
-	})
 }
 
 // TestDeletedNodeIsNotQueued: a Node that went away while it waited is forgotten
