@@ -4,7 +4,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -123,68 +122,6 @@ func TestOnlyCallsBreakTheBench(t *testing.T) {
 	}
 }
 
-// The budgets of time are for 300 nodes and 100 Services: more may take longer.
-func TestTimesOfMoreHaveNoBudget(t *testing.T) {
-	t.Parallel()
-	r := balanced()
-	r.nodes, r.services = timedNodes+1, timedServices+1
-	times := 0
-	for _, row := range evaluate(r) {
-		if strings.HasPrefix(row.What, "time to ") {
-			times++
-			if row.Status != noBudget {
-				t.Errorf("%s: status is %q, want none", row.What, row.Status)
-			}
-		}
-	}
-	if times != 2 {
-		t.Errorf("there are %d rows with times of all, want 2", times)
-	}
-}
-
-func TestPlanCheck(t *testing.T) {
-	t.Parallel()
-	good := plan{nodes: 1, notReady: 1, services: 1, steady: time.Second}
-	if err := good.check(); err != nil {
-		t.Errorf("the least that can be measured: %v", err)
-	}
-	cases := map[string]func(*plan){
-		"no nodes":         func(p *plan) { p.nodes = 0 },
-		"none not ready":   func(p *plan) { p.notReady = 0 },
-		"negative latency": func(p *plan) { p.latency = -1 },
-		"negative work":    func(p *plan) { p.provisioning = -1 },
-		"no services":      func(p *plan) { p.services = 0 },
-		"too short":        func(p *plan) { p.steady = time.Millisecond },
-		"too long":         func(p *plan) { p.steady = time.Hour },
-	}
-	for name, spoil := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := good
-			spoil(&p)
-			if err := p.check(); err == nil {
-				t.Error("want an error")
-			}
-		})
-	}
-}
-
-func TestParsePeak(t *testing.T) {
-	t.Parallel()
-	got, err := parsePeak("Name:\tx\nVmPeak:\t  2000 kB\nVmHWM:\t  1024 kB\nVmRSS:\t  512 kB\n")
-	if err != nil || got != 1<<20 {
-		t.Errorf("got %d, %v, want %d", got, err, 1<<20)
-	}
-	for _, status := range []string{"", "VmHWM:\tmuch\n"} {
-		if _, err := parsePeak(status); err == nil {
-			t.Errorf("parsePeak(%q): want an error", status)
-		}
-	}
-	if peak, err := peakRSS(os.Getpid()); err != nil || peak < 1<<20 {
-		t.Errorf("our own peak: %d, %v", peak, err)
-	}
-}
-
 func TestParseCPU(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -212,22 +149,5 @@ func TestParseCPU(t *testing.T) {
 	}
 	if used, err := cpuTime(os.Getpid()); err != nil || used < 0 {
 		t.Errorf("our own CPU time: %v, %v", used, err)
-	}
-}
-
-func TestDropFromCache(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "binary")
-	if err := os.WriteFile(path, []byte("binary"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := dropFromCache(path); err != nil {
-		t.Errorf("drop: %v", err)
-	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != "binary" {
-		t.Errorf("it is read from the disk again: %q, %v", text, err)
-	}
-	if err := dropFromCache(path + "-missing"); err == nil {
-		t.Error("a file that is missing is an error")
 	}
 }

@@ -131,15 +131,6 @@ func TestDemoErrors(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]bool{"": false, "0": false, "1": true, "yes": true} {
-		if got := keep(value); got != want {
-			t.Errorf("keep(%q) = %t, want %t", value, got, want)
-		}
-	}
-}
-
 // watched is an output that signals when it has got a text.
 type watched struct {
 	text string

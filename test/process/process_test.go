@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -131,20 +129,6 @@ func ready(t *testing.T, child *process.Process) {
 
 func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-func TestEnvironment(t *testing.T) {
-	t.Parallel()
-	child := start(t, "environment", "COLOR=red")
-	<-child.Ended()
-	dir := filepath.Dir(child.LogPath())
-	want := fmt.Sprintf("HOME=%s\nTMPDIR=%s\nCOLOR=red\n%s=environment\n", dir, dir, role)
-	if diff := cmp.Diff(want, output(t, child)); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff("environment.log", filepath.Base(child.LogPath())); diff != "" {
-		t.Errorf("name of the log (-want +got):\n%s", diff)
-	}
-}
-
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -251,23 +235,6 @@ func TestKill(t *testing.T) {
 	}
 	if err := child.Failure(); err == nil || !strings.Contains(err.Error(), "(signal: killed)") {
 		t.Errorf("want a failure that names the signal, got %v", err)
-	}
-}
-
-func TestStartFails(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, spec := range map[string]process.Spec{
-		"NoBinary": {Name: "ghost", Binary: filepath.Join(dir, "ghost"), Dir: dir},
-		"NoDir":    {Name: "ghost", Binary: "/bin/sh", Dir: filepath.Join(dir, "nowhere")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := process.Start(spec)
-			if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "start ghost: ") {
-				t.Errorf("want an error that names the child and what is not there, got %v", err)
-			}
-		})
 	}
 }
 

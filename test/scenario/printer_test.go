@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -43,25 +41,6 @@ func TestPrinterIsReadableInALog(t *testing.T) {
 		"\nerror: no\n"
 	if diff := cmp.Diff(want, duration.ReplaceAllString(b.String(), "TIME")); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
-	}
-}
-
-func TestPrinterWritesNoColorToAFile(t *testing.T) {
-	t.Parallel()
-	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	p := NewPrinter(file)
-	p.Title("A part")
-	p.Failure(errors.New("no"))
-	text, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "\nA part\n\n\nerror: no\n"; string(text) != want {
-		t.Errorf("got %q, want %q", text, want)
 	}
 }
 

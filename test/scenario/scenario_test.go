@@ -8,12 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
-	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
 // Every provider takes part in the demo and the benchmarks.
@@ -28,20 +26,6 @@ func TestProvidersAreAll(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("providers with a scenario (-want +got):\n%s", diff)
-	}
-}
-
-func TestFindErrorNamesProviders(t *testing.T) {
-	t.Parallel()
-	for _, p := range Providers() {
-		found, err := Find(p.Name)
-		if err != nil || found.Name != p.Name {
-			t.Errorf("Find(%q) = %q, %v", p.Name, found.Name, err)
-		}
-	}
-	_, err := Find("vcenter")
-	if err == nil || !strings.Contains(err.Error(), "vsphere") {
-		t.Errorf("Find(vcenter): want an error that lists the names, got %v", err)
 	}
 }
 
@@ -133,42 +117,6 @@ func checkMachines(t *testing.T, machines []Machine) {
 		if m.Zone == "" || m.Region == "" {
 			t.Errorf("machine %+v has no zone or region", m)
 		}
-	}
-}
-
-func TestMachineCheckNamesEverything(t *testing.T) {
-	t.Parallel()
-	m := Machine{Node: controlplane.NodeSpec{Name: "a"}, ProviderID: "x://1", Zone: "z", Region: "r", Address: "10.0.0.1"}
-	good := &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{v1.LabelTopologyZone: "z", v1.LabelTopologyRegion: "r"}},
-		Spec:       v1.NodeSpec{ProviderID: "x://1"},
-		Status:     v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.1"}}},
-	}
-	if err := m.Check(good); err != nil {
-		t.Errorf("a node that has everything: %v", err)
-	}
-	err := m.Check(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
-	for _, want := range []string{"node a", "providerID", "zone", "region", "InternalIP 10.0.0.1"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("a node that has nothing: %v does not contain %s", err, want)
-		}
-	}
-}
-
-func TestCalls(t *testing.T) {
-	t.Parallel()
-	earlier := Calls{Counted: map[string]int{"Login": 1, "ListTag": 2}, Polls: map[string]int{"Wait": 1}}
-	now := Calls{Counted: map[string]int{"Login": 1, "ListTag": 5, "GetTag": 1}, Polls: map[string]int{"Wait": 4}}
-	got := now.Since(earlier)
-	want := Calls{Counted: map[string]int{"ListTag": 3, "GetTag": 1}, Polls: map[string]int{"Wait": 3}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Since (-want +got):\n%s", diff)
-	}
-	if got.Total() != 4 || got.TotalPolls() != 3 {
-		t.Errorf("Total() = %d, TotalPolls() = %d, want 4 and 3", got.Total(), got.TotalPolls())
-	}
-	if got, want := got.String(), "GetTag 1, ListTag 3"; got != want {
-		t.Errorf("String() = %q, want %q", got, want)
 	}
 }
 
