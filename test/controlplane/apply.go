@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,35 +21,12 @@ import (
 
 const fieldManager = "controlplane"
 
-// ApplyFile applies the manifest in a file; see Apply.
-func (cp *ControlPlane) ApplyFile(ctx context.Context, path string) error {
-	manifest, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("apply: %w", err)
-	}
-	if err := cp.Apply(ctx, manifest); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-
-	return nil
-}
-
 // Apply creates or updates each object of a YAML manifest, in order, as the
 // admin: what helm template and kubectl apply take. Objects without a namespace
 // go to default. The whole manifest is read before the first object is applied;
 // fields that the API server does not know are errors.
 func (cp *ControlPlane) Apply(ctx context.Context, manifest []byte) error {
-	return cp.apply(ctx, manifest, metav1.PatchOptions{})
-}
-
-// DryRun is like Apply, and nothing is stored: validation and admission are those of
-// the API server. The namespaces of objects must be there.
-func (cp *ControlPlane) DryRun(ctx context.Context, manifest []byte) error {
-	return cp.apply(ctx, manifest, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-}
-
-func (cp *ControlPlane) apply(ctx context.Context, manifest []byte, options metav1.PatchOptions) error {
-	options.FieldManager, options.Force, options.FieldValidation = fieldManager, new(true), metav1.FieldValidationStrict
+	options := metav1.PatchOptions{FieldManager: fieldManager, Force: new(true), FieldValidation: metav1.FieldValidationStrict}
 	objects, err := Parse(manifest)
 	if err != nil {
 		return fmt.Errorf("read manifest: %w", err)

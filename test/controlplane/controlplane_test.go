@@ -18,8 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
-	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -145,39 +143,6 @@ func TestStartAndStop(t *testing.T) {
 	}
 	if err := cp.Stop(t.Context()); err != nil {
 		t.Errorf("a second Stop: %v", err)
-	}
-}
-
-// TestTwoAtOnce also uses a directory whose name is too long for a socket.
-func TestTwoAtOnce(t *testing.T) {
-	t.Parallel()
-	dirs := []string{filepath.Join(t.TempDir(), strings.Repeat("long", 40)), ""}
-	planes := make([]*ControlPlane, len(dirs))
-	var group errgroup.Group
-	for i, dir := range dirs {
-		group.Go(func() (err error) {
-			planes[i], err = Start(t.Context(), Options{Dir: dir})
-
-			return err
-		})
-	}
-	err := group.Wait()
-	for _, cp := range planes {
-		if cp != nil {
-			defer stop(t, cp)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	// Each has its own nodes.
-	first, second := planes[0], planes[1]
-	if _, err := RegisterNode(t.Context(), first.Client(), NodeSpec{Name: "n1"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := second.Client().CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a node of one control plane in another: %v", err)
 	}
 }
 
