@@ -3,13 +3,6 @@ package classic
 import (
 	"strings"
 	"testing"
-
-	v1 "k8s.io/api/core/v1"
-
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 )
 
 // removal reports whether a call removes a setting or resource.
@@ -21,64 +14,6 @@ func removal(call string) bool {
 	}
 
 	return false
-}
-
-// TestAdditionsTakeNothingAway applies the additions of a plan that changes
-// everything: AWS accepts them, and what there was stays.
-func TestAdditionsTakeNothingAway(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	subnets := b.subnets
-	b.subnets = subnets[:1]
-	first := b.groups[0]
-	b.groups = append(b.groups, plan.Ref{ID: b.group("extra")})
-	b.ensure(everything())
-	b.resolveGroups()
-	before := b.observe()
-
-	b.subnets = subnets[1:]
-	b.groups = []plan.Ref{{ID: b.groupIDs[first.Key]}}
-	b.nodes = append(b.nodes[1:], b.Cluster.AddNodes(1)...)
-	after := web(kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8443),
-		annotated(request.AnnotationInternal, "true"), annotated(request.AnnotationSSLCert, certificate),
-		annotated(request.AnnotationSSLPorts, "443,8443"), annotated(request.AnnotationAdditionalTags, "team=core"))
-	after.Spec.Ports[0].NodePort = 31080
-	steps := Diff(b.model(after), before)
-	b.Interceptor().Reset()
-	if err := steps.Additions().Apply(t.Context(), b.env(), nil); err != nil {
-		t.Fatalf("the additions of\n%s: %v", steps, err)
-	}
-	for call := range b.Writes() {
-		if removal(call) {
-			t.Errorf("%s was called", call)
-		}
-	}
-
-	seen := b.observe()
-	for what, lost := range map[string][]string{
-		"instances":       lists.Without(before.Instances, seen.Instances),
-		"subnets":         lists.Without(before.Subnets, seen.Subnets),
-		"security groups": lists.Without(before.SecurityGroups, seen.SecurityGroups),
-		"policies":        lists.Without(before.BackendPolicies[30443], seen.BackendPolicies[30443]),
-	} {
-		if len(lost) > 0 {
-			t.Errorf("%s %v were lost", what, lost)
-		}
-	}
-	for _, listener := range before.Listeners {
-		found := false
-		for _, other := range seen.Listeners {
-			found = found || listener.same(other) && len(lists.Without(listener.Policies, other.Policies)) == 0
-		}
-		if !found {
-			t.Errorf("listener %s was lost", listener)
-		}
-	}
-	if len(seen.Instances) != len(before.Instances)+1 || seen.Tags["team"] != "core" || len(seen.Subnets) == len(before.Subnets) {
-		t.Errorf("what is missing was not added: %+v", seen)
-	}
-	b.ensure(after)
-	b.upToDate(after)
 }
 
 // TestDependentStepsAreNoAdditions checks that a step which AWS rejects until

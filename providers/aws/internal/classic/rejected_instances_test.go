@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
@@ -37,55 +36,6 @@ func TestRejectedInstanceFailsAlone(t *testing.T) {
 	}
 	if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > len(gone)+1 {
 		t.Errorf("%d calls, want at most one more for each rejected instance", got)
-	}
-}
-
-// TestStoppedInstance shows that an instance that does not run is not sent, and
-// comes when it runs.
-func TestStoppedInstance(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	stopped := b.nodes[1]
-	b.SetState(stopped, sim.Stopped)
-	b.states[stopped] = types.InstanceStateNameStopped
-	env := b.ensure(web())
-	if got := b.classic().Instances; len(got) != 2 || slices.Contains(got, stopped) || len(env.Warnings()) > 0 {
-		t.Errorf("instances are %v, warnings %v", got, env.Warnings())
-	}
-	b.upToDate(web())
-	b.SetState(stopped, sim.Running)
-	delete(b.states, stopped)
-	b.ensure(web())
-	b.upToDate(web())
-}
-
-// TestRejectedInstancesWithoutNames has AWS reject instances without naming them.
-func TestRejectedInstancesWithoutNames(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	b.nodes = append(b.nodes, b.Cluster.AddNodes(13)...)
-	bad := b.nodes[5]
-	b.Interceptor().Inject("elb.RegisterInstancesWithLoadBalancer", simserver.Always(), func(w http.ResponseWriter, r *http.Request, apply http.Handler) {
-		requests := b.Requests("elb.RegisterInstancesWithLoadBalancer")
-		for _, values := range requests[len(requests)-1].Form {
-			if slices.Contains(values, bad) {
-				sim.Error(http.StatusBadRequest, "InvalidInstance", "an instance is not valid")(w, r, apply)
-
-				return
-			}
-		}
-		apply.ServeHTTP(w, r)
-	})
-	env := b.ensure(web())
-	want := slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(b.nodes), func(id string) bool { return id == bad })))
-	if diff := cmp.Diff(want, b.classic().Instances); diff != "" {
-		t.Errorf("instances: -want +got:\n%s", diff)
-	}
-	if warnings := env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, bad) {
-		t.Errorf("warnings are %v", warnings)
-	}
-	if got := b.Interceptor().Count("elb.RegisterInstancesWithLoadBalancer"); got > 9 {
-		t.Errorf("%d calls for 16 instances, want at most two for each halving", got)
 	}
 }
 
@@ -130,15 +80,5 @@ func TestQuotaFillsUpToWhatFits(t *testing.T) {
 			b.ensure(web())
 			b.upToDate(web())
 		})
-	}
-}
-
-func TestPlanNamesFewInstances(t *testing.T) {
-	t.Parallel()
-	ids := []string{"i-1", "i-2", "i-3", "i-4", "i-5", "i-6", "i-7"}
-	for _, step := range []change.Step{registerInstances("web", ids, 0), deregisterInstances("web", ids, false)} {
-		if !strings.HasSuffix(step.Text, "web: i-1 i-2 i-3 i-4 i-5 and 2 more") {
-			t.Errorf("it is %q", step)
-		}
 	}
 }

@@ -2,7 +2,6 @@ package classic
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -121,58 +120,6 @@ func TestAllListenersOfANewLoadBalancerAreRejected(t *testing.T) {
 	b.empty()
 }
 
-func TestCertificateChangesInPlace(t *testing.T) {
-	t.Parallel()
-	before := []kubetest.ServiceOption{tls(certificate), annotated(request.AnnotationSSLPolicy, tlsPolicy)}
-	after := []kubetest.ServiceOption{tls(certificate2), annotated(request.AnnotationSSLPolicy, tlsPolicy)}
-	for name, c := range map[string]struct {
-		reason string
-		reject simserver.Fault
-		writes map[string]int
-	}{
-		"allowed": {
-			reason: "one call, and the listener stays",
-			writes: map[string]int{"elb.SetLoadBalancerListenerSSLCertificate": 1},
-		},
-		"denied": {
-			reason: "policies made for other cloud controller managers leave it out", reject: sim.Denied(),
-			writes: map[string]int{
-				"elb.SetLoadBalancerListenerSSLCertificate": 1, "elb.DeleteLoadBalancerListeners": 1,
-				"elb.CreateLoadBalancerListeners": 1, "elb.SetLoadBalancerPoliciesOfListener": 1,
-			},
-		},
-		"unknown action": {
-			reason: "other implementations of the API leave it out",
-			reject: sim.Error(http.StatusBadRequest, "InvalidAction", "no such action"),
-			writes: map[string]int{
-				"elb.SetLoadBalancerListenerSSLCertificate": 1, "elb.DeleteLoadBalancerListeners": 1,
-				"elb.CreateLoadBalancerListeners": 1, "elb.SetLoadBalancerPoliciesOfListener": 1,
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newFixture(t)
-			b.ensure(web(before...))
-			b.resolveGroups()
-			want := b.listener(443)
-			want.Certificate = certificate2
-			if c.reject != nil {
-				b.Interceptor().Inject("elb.SetLoadBalancerListenerSSLCertificate", simserver.Always(), c.reject)
-			}
-			b.Interceptor().Reset()
-			b.ensure(web(after...))
-			if diff := cmp.Diff(c.writes, b.Writes()); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
-			}
-			if diff := cmp.Diff(want, b.listener(443)); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
-			}
-			b.upToDate(web(after...))
-		})
-	}
-}
-
 // TestRestoringFails has AWS reject both listeners: the error names both.
 func TestRestoringFails(t *testing.T) {
 	t.Parallel()
@@ -249,24 +196,6 @@ func TestListenersThatExcludeEachOther(t *testing.T) {
 			b.upToDate(c.after)
 		})
 	}
-}
-
-func TestNewPortIsAddedBeforeTheOldIsRemoved(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	b.ensure(web(kubetest.Port(v1.ProtocolTCP, 443)))
-	b.resolveGroups()
-	after := web(kubetest.Port(v1.ProtocolTCP, 8443))
-	b.Interceptor().Inject("elb.CreateLoadBalancerListeners", simserver.Always(), sim.Denied())
-	if _, err := b.try(t.Context(), after); !errors.Is(err, apierr.ErrDenied) {
-		t.Errorf("error is %v", err)
-	}
-	if got := b.listener(443); got.InstancePort != 30443 {
-		t.Errorf("the old listener is %+v", got)
-	}
-	b.Interceptor().Clear()
-	b.ensure(after)
-	b.upToDate(after)
 }
 
 // listenerQuota is the default quota of listeners of a load balancer, see

@@ -55,27 +55,6 @@ func TestCredentialsInFile(t *testing.T) {
 	}
 }
 
-// TestCredentialsInFileAreKept checks that the file is not read for every call.
-func TestCredentialsInFileAreKept(t *testing.T) {
-	cloud, _ := start(t, sim.Options{})
-	file := filepath.Join(t.TempDir(), "credentials")
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
-	id, secret := cloud.AccessKey()
-	text := fmt.Sprintf("[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n", id, secret)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, clients := connect(t, client.Options{Overrides: overrides(cloud), Tuning: quick()})
-	for range 2 {
-		if _, err := clients.EC2.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestOwnerChanged: another key in a file may be one of another account. Keys of
 // a role change by themselves, and the role does not.
 func TestOwnerChanged(t *testing.T) {

@@ -66,21 +66,6 @@ func TestCanceledWaitReturnsTheToken(t *testing.T) {
 	})
 }
 
-// TestNoTokenInTime checks that no caller waits for what it cannot get.
-func TestNoTokenInTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := drained(t)
-		began := time.Now()
-		if err := l.take(t.Context(), began.Add(900*time.Millisecond)); !errors.Is(err, errNoToken) || time.Since(began) != 0 {
-			t.Errorf("after %s: %v", time.Since(began), err)
-		}
-		if err := l.take(t.Context(), began.Add(1100*time.Millisecond)); err != nil || time.Since(began).Round(time.Microsecond) != time.Second {
-			t.Errorf("the token that the other did not take came after %s: %v", time.Since(began), err)
-		}
-	})
-}
-
 // TestGivenUpCallsAreNotRetried checks what the error of a caller that gave up
 // means to the SDK and to the caller.
 func TestGivenUpCallsAreNotRetried(t *testing.T) {
@@ -176,31 +161,6 @@ func TestAttemptsThatWereUnderWayCountOnce(t *testing.T) {
 		}
 		if got := l.tokens.TokensAt(time.Now()); got >= 1 {
 			t.Errorf("%.2f tokens are left where AWS has none", got)
-		}
-	})
-}
-
-// TestClassesShareABucket checks that the bucket of the account limits all
-// classes together, and that a wait for it takes none of its tokens.
-func TestClassesShareABucket(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		limits := newLimiters(ServiceELBV2, Tuning{}.withDefaults())
-		reads, writes := limits.of("DescribeTags", nil), limits.of("AddTags", nil)
-		for range 36 {
-			if err := reads.take(t.Context(), time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := writes.take(t.Context(), time.Now()); !errors.Is(err, errNoToken) {
-			t.Errorf("a write after 36 reads: %v", err)
-		}
-		began := time.Now()
-		if err := writes.take(t.Context(), soon()); err != nil || time.Since(began) > 106*time.Millisecond {
-			t.Errorf("a write got its token after %s: %v", time.Since(began), err)
-		}
-		if err := reads.take(t.Context(), soon()); err != nil || time.Since(began) > 211*time.Millisecond {
-			t.Errorf("the next read got its token after %s: %v", time.Since(began), err)
 		}
 	})
 }

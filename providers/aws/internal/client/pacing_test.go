@@ -39,59 +39,6 @@ func createClassic(ctx context.Context, c *Clients) error {
 	return err
 }
 
-// The observation of 100 NLB Services after a restart fits into the buckets of
-// the documentation, however much the time on the way differs.
-func TestReadsAfterARestartAreNotThrottled(t *testing.T) {
-	virtualKeys(t)
-	synctest.Test(t, func(t *testing.T) {
-		cloud := newVirtualCloud()
-		cloud.latency = 400 * time.Millisecond
-		clients := cloud.clients(t, Tuning{})
-		began := time.Now()
-		workers(10, func(int) {
-			for range 48 {
-				if err := describeGroups(t.Context(), clients); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		if accepted, throttled := cloud.counts(ServiceELBV2); accepted != 480 || throttled != 0 {
-			t.Errorf("%d requests were accepted and %d throttled, want 480 and 0", accepted, throttled)
-		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("took %s, want at most a minute", took)
-		}
-	})
-}
-
-// A handful of throttled responses costs seconds, and no call fails.
-func TestThrottledCreationsSucceedWithinSeconds(t *testing.T) {
-	virtualKeys(t)
-	synctest.Test(t, func(t *testing.T) {
-		cloud := newVirtualCloud()
-		cloud.latency = 200 * time.Millisecond
-		refused := 0
-		cloud.throttles = func(Service, string) bool {
-			refused++
-
-			return refused <= 12
-		}
-		clients := cloud.clients(t, Tuning{})
-		began := time.Now()
-		workers(4, func(int) {
-			if err := createClassic(t.Context(), clients); err != nil {
-				t.Error(err)
-			}
-		})
-		if accepted, throttled := cloud.counts(ServiceELB); accepted != 4 || throttled != 12 {
-			t.Errorf("%d requests were accepted and %d throttled, want 4 and 12", accepted, throttled)
-		}
-		if took := time.Since(began); took > 8*time.Second {
-			t.Errorf("took %s, want less than 8s", took)
-		}
-	})
-}
-
 // Callers that come back as the service controller does, after 5 s and twice as
 // long each time, are done soon after the end of a storm.
 func TestCallsSucceedSoonAfterAThrottlingStorm(t *testing.T) {

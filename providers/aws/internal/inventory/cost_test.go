@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -220,27 +219,5 @@ func TestListFilters(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestLegacyMembers: an instance with the legacy tag alone is of the cluster, one
-// of another cluster is not (AWS-CLUSTER-8).
-func TestLegacyMembers(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{}, func(c *Config) { c.Cluster.Legacy = true })
-	subnet := b.seed.Private[b.seed.Zones[0]]
-	for i, tags := range []map[string]string{{"KubernetesCluster": clusterID}, {"KubernetesCluster": "other"}, {aws.ClusterTag(clusterID): ""}} {
-		b.cloud.AddInstance(aws.InstanceSpec{
-			Tags: tags, PrivateDNSName: fmt.Sprintf("host-%d", i), InterfaceSpec: aws.InterfaceSpec{Subnet: subnet},
-		})
-	}
-	for i, want := range []error{nil, ErrAbsent, nil} {
-		if _, err := b.FindByName(t.Context(), fmt.Sprintf("host-%d", i)); !errors.Is(err, want) {
-			t.Errorf("AWS-CLUSTER-8: instance %d: want %v, got %v", i, want, err)
-		}
-	}
-	b.list(b.seed.AddNodes(listed))
-	if got := len(b.Peek(time.Minute)); got != listed+2 {
-		t.Errorf("want %d instances in the list, got %d", listed+2, got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -49,41 +48,6 @@ func TestNewNode(t *testing.T) {
 	}
 	if got := values(b.forms()[0], "instance-state-name"); slices.Contains(got, "terminated") || len(got) != 5 {
 		t.Errorf("AWS-ID-4: want the states of living instances, got %v", got)
-	}
-}
-
-// TestNamesCost: names go together as IDs do, 150 at most (AWS-API-4).
-func TestNamesCost(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{}, func(c *Config) { c.Window = 20 * time.Millisecond })
-	names := make([]string, 160)
-	for i := range names {
-		names[i] = "node-" + strconv.Itoa(i)
-		b.seed.AddNode(aws.InstanceSpec{PrivateDNSName: names[i]})
-	}
-	pass := func() {
-		workers(20, names, func(name string) {
-			if found, err := b.FindByName(t.Context(), name); err != nil || found.PrivateDNSName != name {
-				t.Errorf("find %s: %v, %v", name, found, err)
-			}
-		})
-	}
-	if got := b.calls(pass); got > 3 {
-		t.Errorf("160 names cost %d calls", got)
-	}
-	missing := make([]string, 200)
-	for i := range missing {
-		missing[i] = "missing-" + strconv.Itoa(i)
-	}
-	workers(len(missing), missing, func(name string) {
-		if _, err := b.FindByName(t.Context(), name); !errors.Is(err, ErrAbsent) {
-			t.Errorf("find %s: %v", name, err)
-		}
-	})
-	for _, request := range b.forms() {
-		if n := len(values(request, "private-dns-name")); n > 150 {
-			t.Errorf("AWS-API-4: %d names in one call", n)
-		}
 	}
 }
 
@@ -197,17 +161,5 @@ func TestPages(t *testing.T) {
 	b.sleep(DefaultMaxAge)
 	if found, err := b.Get(t.Context(), ids); err != nil || len(found) != maxIDs+1 || b.Peek(time.Minute) == nil {
 		t.Errorf("want all pages, got %d instances, %v", len(found), err)
-	}
-}
-
-// TestSparse: responses that lack what they should have are no panic (AWS-API-1).
-func TestSparse(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, aws.Options{})
-	b.cloud.SetSparse(true)
-	id := b.seed.AddNodes(1)[0]
-	found, err := b.Find(t.Context(), id)
-	if err != nil || found.State != "" || found.AvailabilityZone != "" {
-		t.Errorf("AWS-API-1: got %+v, %v", found, err)
 	}
 }

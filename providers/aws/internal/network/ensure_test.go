@@ -24,47 +24,6 @@ var resyncCalls = map[string]int{
 	"elbv2.DescribeTargetHealth":           2,
 }
 
-func TestCreateCosts(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, sim.Options{})
-	svc := web()
-	env := b.ensure(svc)
-	// The budget is twelve, with what security groups and the other API take of
-	// it. A process that starts lists all load balancers, and reads one that the
-	// list does not have by name.
-	b.calls(map[string]int{
-		"elbv2.DescribeLoadBalancers": 2,
-		"elbv2.DescribeTargetGroups":  1,
-		"elbv2.CreateLoadBalancer":    1,
-		"elbv2.CreateTargetGroup":     2,
-		"elbv2.RegisterTargets":       2,
-		"elbv2.CreateListener":        2,
-	})
-	if host, err := env.IDs.Get(HostnameKey(lbName)); err != nil || host != b.network().DNSName {
-		t.Errorf("stored the DNS name %q, error %v, want %s", host, err, b.network().DNSName)
-	}
-
-	b.Interceptor().Reset()
-	b.ensure(svc)
-	b.calls(resyncCalls)
-	b.nothing()
-
-	b.Interceptor().Reset()
-	b.remove(svc)
-	b.calls(map[string]int{
-		"elbv2.DescribeLoadBalancers": 1,
-		"elbv2.DescribeTargetGroups":  1,
-		"elbv2.DescribeTags":          1,
-		"elbv2.DeleteLoadBalancer":    1,
-		"elbv2.DeleteTargetGroup":     2,
-	})
-	b.empty()
-
-	b.Interceptor().Reset()
-	b.remove(svc) // AWS-DELETE-2: absent is success
-	b.calls(map[string]int{"elbv2.DescribeLoadBalancers": 2, "elbv2.DescribeTargetGroups": 1})
-}
-
 func TestCreates(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, sim.Options{})

@@ -118,33 +118,6 @@ func TestLeftTargetGroups(t *testing.T) {
 	}
 }
 
-// TestWrongTargetGroup has a listener forward to another target group.
-func TestWrongTargetGroup(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, sim.Options{})
-	svc := web(kubetest.Port(v1.ProtocolTCP, 443))
-	b.ensure(svc)
-	want := b.Dump()
-	foreign := b.group("mine", nil, nil)
-	_, err := b.api.ModifyListener(t.Context(), &elbv2.ModifyListenerInput{
-		ListenerArn: &b.network().Listeners[0].ARN, DefaultActions: forward(foreign),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.ensure(svc)
-	b.upToDate(svc)
-	if got := b.network().Listeners[0].TargetGroup; got == "mine" {
-		t.Error("the listener stays with a target group that is not ours")
-	}
-	if _, err := b.api.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: &foreign}); err != nil {
-		t.Fatalf("the target group of another one is gone: %v", err)
-	}
-	if diff := cmp.Diff(want, b.Dump()); diff != "" {
-		t.Errorf("AWS-TG-2: -want +got:\n%s", diff)
-	}
-}
-
 // TestNameOfOthers has another owner's target group with the name that we
 // need.
 func TestNameOfOthers(t *testing.T) {

@@ -43,6 +43,11 @@ func stepKinds(t *testing.T) []string {
 	return kinds
 }
 
+// removal reports whether a call removes a setting or resource.
+func removal(call string) bool {
+	return strings.HasPrefix(call, "elbv2.Delete") || strings.HasPrefix(call, "elbv2.Deregister")
+}
+
 // runMarked runs steps one by one, and checks that those that remove something
 // are marked. It returns the kinds of the steps that ran.
 func (b *fixture) runMarked(steps change.Plan, tolerant bool) map[string]bool {

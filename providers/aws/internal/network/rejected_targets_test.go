@@ -1,10 +1,8 @@
 package network
 
 import (
-	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +11,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -65,22 +62,6 @@ func TestOldTargetGroupStaysUntilTheNewOneHasTargets(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestListenersAreCreatedWithoutTargets has no target be registered.
-func TestListenersAreCreatedWithoutTargets(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, sim.Options{})
-	b.Interceptor().Inject("elbv2.RegisterTargets", simserver.Always(), sim.Denied())
-	if _, err := b.tryEnsure(web()); !errors.Is(err, apierr.ErrDenied) {
-		t.Fatalf("error is %v", err)
-	}
-	if got := len(b.network().Listeners); got != 2 {
-		t.Errorf("%d listeners, want 2", got)
-	}
-	b.Interceptor().Clear()
-	b.ensure(web())
-	b.upToDate(web())
 }
 
 // TestDeregisteringUnknownTargets has AWS report an unknown target of a
@@ -140,76 +121,4 @@ func TestRefusedTargetCostsItselfAlone(t *testing.T) {
 	}
 	b.ensure(web())
 	b.upToDate(web())
-}
-
-func TestQuotaFillsUpToWhatFits(t *testing.T) {
-	t.Parallel()
-	for _, quota := range []int{1, 99, 100, 101, 137, 199} {
-		t.Run(strconv.Itoa(quota), func(t *testing.T) {
-			t.Parallel()
-			b := newFixture(t, sim.Options{})
-			b.nodes = append(b.nodes, b.Cluster.AddNodes(197)...)
-			b.SetQuotas(sim.Quotas{Targets: quota})
-			svc := web(kubetest.Port(v1.ProtocolTCP, 443))
-			env := b.ensure(svc)
-			if got := len(b.behind(443)); got != quota {
-				t.Errorf("%d targets, want %d", got, quota)
-			}
-			warnings := env.Warnings()
-			if len(warnings) != 1 || warnings[0].Reason != change.TargetQuotaExceeded ||
-				!strings.Contains(warnings[0].Message, " "+strconv.Itoa(200-quota)+" instances") {
-				t.Errorf("one warning counts those that are left out: %v", warnings)
-			}
-			if got := b.Interceptor().Count("elbv2.RegisterTargets"); got > 17 {
-				t.Errorf("%d calls, want at most 8 for a page that does not fit, and 1 otherwise", got)
-			}
-			b.SetQuotas(sim.Quotas{})
-			b.ensure(svc)
-			b.upToDate(svc)
-		})
-	}
-}
-
-// TestQuotaOfTheLoadBalancer has two ports share a quota. Targets count as soon
-// as a listener forwards to them, so that a new node port must not need more of
-// it.
-func TestQuotaOfTheLoadBalancer(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, sim.Options{})
-	b.nodes = append(b.nodes, b.Cluster.AddNodes(7)...)
-	b.SetQuotas(sim.Quotas{LoadBalancerTargets: 16})
-	svc := web()
-	env := b.ensure(svc)
-	check := func(when string) {
-		t.Helper()
-		if first, second := len(b.behind(80)), len(b.behind(443)); first != 10 || second != 6 {
-			t.Errorf("%s %d and %d targets, want 10 and 6", when, first, second)
-		}
-	}
-	check("at first")
-	if warnings := env.Warnings(); len(warnings) != 1 || !strings.Contains(warnings[0].Message, " 4 instances in target group") {
-		t.Errorf("warnings are %v", warnings)
-	}
-	svc.Spec.Ports[1].NodePort = 31443
-	b.ensure(svc)
-	check("with another node port")
-	b.SetQuotas(sim.Quotas{})
-	b.ensure(svc)
-	b.upToDate(svc)
-}
-
-// TestUnsupportedInstanceType has an instance that AWS never accepts.
-func TestUnsupportedInstanceType(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, sim.Options{})
-	old := b.Cluster.AddNode(sim.InstanceSpec{Type: "m3.large"})
-	b.nodes = append(b.nodes, old)
-	env := b.ensure(web())
-	if got := len(b.behind(80)); got != 3 || len(b.behind(443)) != 3 {
-		t.Errorf("%d targets, want the others", got)
-	}
-	warnings := env.Warnings()
-	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, "refuses: "+old+" (Targets {…} are not supported)") {
-		t.Errorf("warnings are %v", warnings)
-	}
 }

@@ -19,7 +19,6 @@ import (
 const (
 	uid    = "0f0e0d0c-1111-2222-3333-444455556666"
 	lbName = "a0f0e0d0c11112222333344445555666"
-	arn    = "arn:aws:acm:us-west-2:123456789012:certificate/c"
 )
 
 // web is a Service with the UID of the vectors.
@@ -47,23 +46,6 @@ func must(t *testing.T, svc *v1.Service, config request.Config, nodes ...*v1.Nod
 	}
 
 	return r, warnings
-}
-
-func TestKindOf(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]request.Kind{
-		"": request.Classic, "nlb": request.Network, "nlb-ip": request.Unmanaged, "external": request.Unmanaged,
-		"NLB": request.Classic, "\tnlb": request.Classic, "clb": request.Classic,
-	}
-	for value, want := range cases {
-		if got := request.KindOf(web(with(request.AnnotationType, value))); got != want {
-			t.Errorf("AWS-LB-1: type %q is %s, want %s", value, got, want)
-		}
-	}
-	if got := request.KindOf(web()); got != request.Classic {
-		t.Errorf("no type is %s", got)
-	}
 }
 
 func TestUnmanagedIsNotChecked(t *testing.T) {
@@ -147,55 +129,6 @@ func TestBadNetworkSetting(t *testing.T) {
 	}
 	if _, _, err := request.New(web(), nil, config); err != nil {
 		t.Errorf("a classic load balancer does not, got %v", err)
-	}
-}
-
-// TestNew (AWS-LB-3): a request has all settings, and the name that existing controllers give a load balancer.
-func TestNew(t *testing.T) {
-	t.Parallel()
-
-	got, warnings := must(t, web(
-		kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.LocalTraffic(31000),
-		with(request.AnnotationInternal, "0.0.0.0/0"),
-		with(request.AnnotationSubnets, "subnet-1, blue ,"),
-		with(request.AnnotationAdditionalTags, "a=b=c, d ,=e,f=1,f=2"),
-		with(request.AnnotationSecurityGroups, "sg-1,sg-2"),
-		with(request.AnnotationExtraSecurityGroups, "sg-3"),
-		with(request.AnnotationSSLCert, arn), with(request.AnnotationSSLPorts, "443"), with(request.AnnotationSSLPolicy, "P"),
-		with(request.AnnotationBackendProtocol, "https"), with(request.AnnotationProxyProtocol, "*"),
-		with(request.AnnotationHealthCheckProtocol, "https"), with(request.AnnotationHealthCheckPort, "traffic-port"),
-		with(request.AnnotationHealthCheckPath, "/live"), with(request.AnnotationHealthCheckInterval, "7"),
-		with(request.AnnotationHealthCheckTimeout, "3"), with(request.AnnotationHealthyThreshold, "4"),
-		with(request.AnnotationUnhealthyThreshold, "5"),
-		with(request.AnnotationAccessLogEnabled, "T"), with(request.AnnotationAccessLogEmitInterval, "5"),
-		with(request.AnnotationAccessLogBucket, "bucket"), with(request.AnnotationAccessLogPrefix, "prefix"),
-		with(request.AnnotationDrainingEnabled, "1"), with(request.AnnotationDrainingTimeout, "20"),
-		with(request.AnnotationIdleTimeout, "30"), with(request.AnnotationCrossZone, "true"),
-	), request.Config{})
-	want := &request.Request{
-		Service: types.NamespacedName{Namespace: "default", Name: "web"}, UID: uid, Name: lbName,
-		Kind: request.Classic, Internal: true,
-		Ports: []service.Port{
-			{Name: "tcp-80", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080},
-			{Name: "tcp-443", Protocol: v1.ProtocolTCP, Port: 443, NodePort: 30443},
-		},
-		SourceRanges: prefixes("0.0.0.0/0"), LocalTraffic: true, HealthCheckNodePort: 31000,
-		Subnets:        []string{"subnet-1", "blue"},
-		Tags:           map[string]string{"a": "b", "d": "", "f": "2"},
-		SecurityGroups: []string{"sg-1", "sg-2"}, ExtraSecurityGroups: []string{"sg-3"},
-		TLS:             request.TLS{Certificate: arn, Policy: "P", Ports: []string{"443"}},
-		BackendProtocol: "https", ProxyProtocol: true,
-		HealthCheck: request.HealthCheck{
-			Protocol: new("HTTPS"), Port: new("traffic-port"), Path: new("/live"), Interval: new(int32(7)), Timeout: new(int32(3)),
-			HealthyThreshold: new(int32(4)), UnhealthyThreshold: new(int32(5)),
-		},
-		Attributes: request.Attributes{
-			AccessLogEnabled: new(true), AccessLogEmitInterval: new(int32(5)), AccessLogBucket: new("bucket"), AccessLogPrefix: new("prefix"),
-			DrainingEnabled: new(true), DrainingTimeout: new(int32(20)), IdleTimeout: new(int32(30)), CrossZone: new(true),
-		},
-	}
-	if diff := cmp.Diff(want, got, comparePrefixes); diff != "" || len(warnings) > 0 {
-		t.Errorf("request: -want +got:\n%s\nwarnings: %v", diff, warnings)
 	}
 }
 

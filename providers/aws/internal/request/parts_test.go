@@ -65,90 +65,6 @@ func TestSourceRanges(t *testing.T) {
 	}
 }
 
-func TestTLSSelects(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason string
-		cert   string
-		ports  string
-		want   []int32
-	}{
-		"NoCertificate": {"AWS-LB-6: no TLS", "", "*", nil},
-		"All":           {"no list is all", arn, "", []int32{80, 443, 8443}},
-		"Star":          {"* is all", arn, "*", []int32{80, 443, 8443}},
-		"Numbers":       {"AWS-LB-6: blanks do not count", arn, "443 , 8443", []int32{443, 8443}},
-		"Name":          {"names", arn, "tcp-80", []int32{80}},
-		"Nothing":       {"no such port", arn, "9", nil},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			svc := web(
-				kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443), kubetest.Port(v1.ProtocolTCP, 8443),
-				with(request.AnnotationSSLCert, tc.cert), with(request.AnnotationSSLPorts, tc.ports),
-			)
-			r, _ := must(t, svc, request.Config{})
-			var got []int32
-			for _, port := range r.Ports {
-				if r.TLS.Selects(port) {
-					got = append(got, port.Port)
-				}
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestTargets(t *testing.T) {
-	t.Parallel()
-
-	nodes := []*v1.Node{
-		kubetest.Node("c", kubetest.ProviderID("aws:///z/i-3"), kubetest.Labeled("pool", "blue"), kubetest.Labeled("disk", "ssd")),
-		kubetest.Node("a", kubetest.ProviderID("aws:///z/i-1"), kubetest.Labeled("pool", "blue")),
-		kubetest.Node("again", kubetest.ProviderID("i-1"), kubetest.Labeled("pool", "blue")),
-		kubetest.Node("b", kubetest.ProviderID("i-2"), kubetest.Labeled("pool", "red"), kubetest.Labeled("disk", "")),
-		kubetest.Node("fargate", kubetest.ProviderID("aws:///z/x/fargate-10.0.0.1")),
-		kubetest.Node("new"),
-		kubetest.Node("elsewhere", kubetest.ProviderID("vsphere://1")),
-		kubetest.Node("hybrid", kubetest.ProviderID("eks-hybrid:///us-west-2/demo/mi-0123456789abcdef0")),
-		kubetest.Node("volume", kubetest.ProviderID("aws:///us-west-2a/vol-1")),
-		kubetest.Node("bare", kubetest.ProviderID("machine-7")),
-	}
-	a := request.Target{NodeName: "a", InstanceID: "i-1"}
-	b := request.Target{NodeName: "b", InstanceID: "i-2"}
-	c := request.Target{NodeName: "c", InstanceID: "i-3"}
-	cases := map[string]struct {
-		reason   string
-		labels   string
-		want     []request.Target
-		warnings int
-	}{
-		"All":      {"no annotation, all nodes; those whose providerID cannot be read are a warning", "", []request.Target{a, b, c}, 1},
-		"Value":    {"AWS-LB-10: the value counts", "pool=blue", []request.Target{a, c}, 0},
-		"AnyValue": {"an empty value matches any", "disk", []request.Target{b, c}, 0},
-		"AllKeys":  {"all keys", "pool=blue,disk=ssd", []request.Target{c}, 0},
-		"NoMatch":  {"no node", "pool=green", nil, 0},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			r, warnings := must(t, web(with(request.AnnotationTargetNodeLabels, tc.labels)), request.Config{}, nodes...)
-			if diff := cmp.Diff(tc.want, r.Targets); diff != "" || len(warnings) != tc.warnings {
-				t.Errorf("%s: -want +got:\n%s\nwarnings: %v", tc.reason, diff, warnings)
-			}
-		})
-	}
-	_, warnings := must(t, web(), request.Config{}, nodes...)
-	if want := "Nodes get nothing from the load balancer, because their providerID names no EC2 instance: bare, volume"; warnings[0].Message != want {
-		t.Errorf("AWS-LB-17: got %q, want %q", warnings[0].Message, want)
-	}
-}
-
 func TestInstances(t *testing.T) {
 	t.Parallel()
 
@@ -184,22 +100,6 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// TestTargetsOfTheRegion (AWS-LB-10): a Node of another region is no target, which
-// the Node itself has an Event about.
-func TestTargetsOfTheRegion(t *testing.T) {
-	t.Parallel()
-
-	near := kubetest.Node("near", kubetest.ProviderID("aws:///us-west-2a/i-1"))
-	local := kubetest.Node("local", kubetest.ProviderID("aws:///us-west-2-lax-1a/i-2"))
-	far := kubetest.Node("far", kubetest.ProviderID("aws:///eu-central-1a/i-3"))
-	short := kubetest.Node("short", kubetest.ProviderID("i-4"))
-	r, warnings := must(t, web(), request.Config{Region: "us-west-2"}, near, local, far, short)
-	want := []request.Target{{NodeName: "near", InstanceID: "i-1"}, {NodeName: "local", InstanceID: "i-2"}, {NodeName: "short", InstanceID: "i-4"}}
-	if diff := cmp.Diff(want, r.Targets); diff != "" || len(warnings) > 0 {
-		t.Errorf("-want +got:\n%s\nwarnings: %v", diff, warnings)
-	}
-}
-
 func TestWarningsAreBounded(t *testing.T) {
 	t.Parallel()
 
@@ -210,32 +110,6 @@ func TestWarningsAreBounded(t *testing.T) {
 	_, warnings := must(t, web(), request.Config{}, nodes...)
 	if len(warnings) != 1 || !strings.HasSuffix(warnings[0].Message, ": a, b, c, d, e and 3 more") {
 		t.Errorf("AWS-LB-17: an Event names a few nodes, got %v", warnings)
-	}
-}
-
-// TestJoiningNodeIsNoWarning: the service controller syncs every Service when a
-// Node is added, which is before it has a providerID.
-func TestJoiningNodeIsNoWarning(t *testing.T) {
-	t.Parallel()
-
-	cases := map[string]struct {
-		reason     string
-		providerID string
-	}{
-		"New":     {"the providerID is written soon", ""},
-		"Foreign": {"another cloud's Node is not ours to warn of", "gce://project/zone/i-6"},
-		"Hybrid":  {"a Node outside of EC2 by intention", "eks-hybrid:///us-west-2/demo/mi-0123456789abcdef0"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			nodes := []*v1.Node{kubetest.Node("a", kubetest.ProviderID("aws:///z/i-1")), kubetest.Node("joining", kubetest.ProviderID(tc.providerID))}
-			r, warnings := must(t, web(), request.Config{}, nodes...)
-			if diff := cmp.Diff([]request.Target{{NodeName: "a", InstanceID: "i-1"}}, r.Targets); diff != "" || len(warnings) != 0 {
-				t.Errorf("%s: -want +got:\n%s\nwarnings: %v", tc.reason, diff, warnings)
-			}
-		})
 	}
 }
 

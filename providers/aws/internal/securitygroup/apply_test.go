@@ -178,27 +178,6 @@ func TestRepairTags(t *testing.T) {
 	}
 }
 
-// Rules that are there already, or gone already, are no errors; the rest of the
-// same call is done all the same.
-func TestWritesMayBeDoneAlready(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, sim.Options{})
-	group := plan.Ref{ID: b.AddSecurityGroup(sim.SecurityGroupSpec{VPC: b.Cluster.VPC, Name: "web"})}
-	b.AddRule(group.ID, sim.Rule{Protocol: "tcp", From: 80, To: 80, Source: "10.0.0.0/8", Description: "theirs"})
-	rules := Rules{rule("tcp", 80, 80, "10.0.0.0/8"): "", rule("tcp", 443, 443, "10.0.0.0/8"): "mine", rule("icmp", 3, 4, "10.0.0.0/8"): mtuDescription}
-	b.apply(change.Plan{authorize(group, rules, 0)})
-	if got := b.Rules(group.ID); len(got) != 3 {
-		t.Errorf("all are there: %v", got)
-	}
-	rules[rule("tcp", 8080, 8080, "10.0.0.0/8")] = ""
-	b.apply(change.Plan{revoke(group, rules, nil, 0)})
-	if got := b.Rules(group.ID); len(got) != 0 {
-		t.Errorf("all are gone: %v", got)
-	}
-	gone := plan.Ref{ID: "sg-0123456789abcdef0"}
-	b.apply(change.Plan{revoke(gone, rules, nil, 0), removal{id: gone.ID, name: "gone"}.step()})
-}
-
 // Where one by one is needed, a crash in the middle leaves rules that name the
 // load balancer for last.
 func TestRevokeTakesNamelessRulesFirst(t *testing.T) {

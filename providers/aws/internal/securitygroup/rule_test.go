@@ -1,8 +1,6 @@
 package securitygroup
 
 import (
-	"fmt"
-	"net/netip"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -104,20 +102,4 @@ func TestPermissionsRoundTrip(t *testing.T) {
 			t.Errorf("%d permissions for %s", len(plain), rules)
 		}
 	})
-}
-
-func TestRuleString(t *testing.T) {
-	t.Parallel()
-	for want, r := range map[string]Rule{
-		"tcp 80 from 10.0.0.0/8":         rule("tcp", 80, 80, "10.0.0.0/8"),
-		"udp 1-65535 from 2001:db8::/32": rule("udp", 1, 65535, "2001:db8::/32"),
-		"icmp 3/4 from 0.0.0.0/0":        mtuRule(prefix(netip.MustParsePrefix("0.0.0.0/0"))),
-		"icmpv6 2/0 from ::/0":           mtuRule(prefix(netip.MustParsePrefix("::/0"))),
-		"everything from sg-1":           FromEverything("sg-1"),
-		"50 from pl-1":                   rule("50", -1, -1, "pl-1"),
-	} {
-		if got := fmt.Sprint(r); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
 }

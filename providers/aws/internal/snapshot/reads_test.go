@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -64,53 +63,6 @@ func TestManyReads(t *testing.T) {
 		f.calls("the list is young", map[string]int{}, read)
 		time.Sleep(defaultMaxAge)
 		f.calls("the list is too old", map[string]int{describeBalancers: 4}, read)
-	})
-}
-
-// TestAbsence has a load balancer that the list does not have.
-func TestAbsence(t *testing.T) {
-	t.Parallel()
-	run(t, func(f *fixture) {
-		f.calls("the list, and by name", map[string]int{describeBalancers: 2}, func() {
-			same(f, "there is none", "", f.balancer(name(1)))
-		})
-		f.calls("each time by name", map[string]int{describeBalancers: 2}, func() {
-			same(f, "there is none", "", f.balancer(name(1)))
-			same(f, "there is none", "", f.balancer(name(1)))
-		})
-		arn := f.addBalancer(f.others, name(1), nil)
-		f.calls("although the list is young", map[string]int{describeBalancers: 1}, func() {
-			same(f, "another process created it", arn, f.balancer(name(1)))
-		})
-	})
-}
-
-// TestTargetGroupsByPrefix searches target groups by the prefix of their names.
-func TestTargetGroupsByPrefix(t *testing.T) {
-	t.Parallel()
-	run(t, func(f *fixture) {
-		f.addGroup(f.others, "k8s-a-1")
-		f.addGroup(f.others, "k8s-b-1")
-		f.calls("listed", map[string]int{describeGroups: 1}, func() {
-			same(f, "those with the prefix", []string{"k8s-a-1"}, f.groupsNamed("k8s-a-"))
-		})
-		f.addGroup(f.Snapshot, "k8s-a-2")
-		deleted := f.addGroup(f.Snapshot, "k8s-a-3")
-		if _, err := f.DeleteTargetGroup(f.t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: &deleted}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		f.calls("own writes are known without a list", map[string]int{}, func() {
-			same(f, "with those that were created", []string{"k8s-a-1", "k8s-a-2"}, f.groupsNamed("k8s-a-"))
-		})
-		f.addGroup(f.others, "k8s-a-4")
-		f.calls("listed for this very call", map[string]int{describeGroups: 1}, func() {
-			groups, err := f.TargetGroupsNamed(f.t.Context(), "k8s-a-", true)
-			same(f, "all", []string{"k8s-a-1", "k8s-a-2", "k8s-a-4"}, names(groups))
-			same(f, "no error", nil, err)
-		})
-		time.Sleep(defaultLeftoverAge)
-		f.calls("the list is too old", map[string]int{describeGroups: 1}, func() { f.groupsNamed("k8s-a-") })
 	})
 }
 

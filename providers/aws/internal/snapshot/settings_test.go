@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -33,45 +31,6 @@ func TestTagsOfAdditionalLoadBalancers(t *testing.T) {
 		form := f.region.Requests(describeTags)[0].Form
 		same(f, "no more than twenty", []string{"1", "0"}, []string{
 			strconv.Itoa(len(form["ResourceArns.member.20"])), strconv.Itoa(len(form["ResourceArns.member.21"])),
-		})
-	})
-}
-
-// TestTagsOfMany reads many tags at once.
-func TestTagsOfMany(t *testing.T) {
-	t.Parallel()
-	run(t, func(f *fixture) {
-		want := map[string]map[string]string{}
-		var arns []string
-		for i := range 45 {
-			arn := f.addBalancer(f.others, name(i), nil)
-			arns = append(arns, arn, arn)
-			want[arn] = map[string]string{}
-		}
-		f.calls("twenty in a call", map[string]int{describeTags: 3}, func() {
-			same(f, "tags", want, must[map[string]map[string]string](f)(f.Tags(f.t.Context(), arns)))
-		})
-	})
-}
-
-// TestTagsOfMissing has one ARN that AWS does not find, which fails calls for
-// others with it.
-func TestTagsOfMissing(t *testing.T) {
-	t.Parallel()
-	run(t, func(f *fixture) {
-		var arns []string
-		want := map[string]map[string]string{}
-		for i := range 20 {
-			arns = append(arns, f.addBalancer(f.others, name(i), nil))
-			want[arns[i]] = map[string]string{}
-		}
-		delete(want, arns[7])
-		if _, err := f.others.DeleteLoadBalancer(f.t.Context(), &elbv2.DeleteLoadBalancerInput{LoadBalancerArn: &arns[7]}); err != nil {
-			t.Fatal(err)
-		}
-		// 20, 10 and 10, 5 and 5, 2 and 3, 1 and 2 or 1 and 1
-		f.calls("by halves", map[string]int{describeTags: 9}, func() {
-			same(f, "the others", want, must[map[string]map[string]string](f)(f.Tags(f.t.Context(), arns)))
 		})
 	})
 }

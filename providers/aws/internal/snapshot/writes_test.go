@@ -10,7 +10,6 @@ import (
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
@@ -83,31 +82,6 @@ func TestOwnSettingsAreSeen(t *testing.T) {
 		})
 		same(f, "no errors", []error{nil, nil, nil}, []error{err1, err2, err3})
 		same(f, "as written", []string{"true", "10", "2", "2"}, read())
-	})
-}
-
-// TestSecurityGroupsAreSeen sets the security groups of a load balancer after it
-// was read.
-func TestSecurityGroupsAreSeen(t *testing.T) {
-	t.Parallel()
-	run(t, func(f *fixture) {
-		out, err := f.CreateLoadBalancer(f.t.Context(), &elbv2.CreateLoadBalancerInput{
-			Name: aws.String(name(1)), Type: types.LoadBalancerTypeEnumNetwork,
-			Subnets: []string{f.region.Cluster.Public[f.region.Cluster.Zones[0]]}, SecurityGroups: []string{f.region.Cluster.NodeGroup},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		other := f.region.AddSecurityGroup(sim.SecurityGroupSpec{VPC: f.region.Cluster.VPC, Name: "other"})
-		f.balancer(name(1))
-		_, err = f.SetSecurityGroups(f.t.Context(), &elbv2.SetSecurityGroupsInput{
-			LoadBalancerArn: out.LoadBalancers[0].LoadBalancerArn, SecurityGroups: []string{other},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := must[*types.LoadBalancer](f)(f.LoadBalancer(f.t.Context(), name(1)))
-		same(f, "as written", []string{other}, found.SecurityGroups)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +14,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstype"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -45,37 +43,6 @@ func fullTags() map[string]string {
 	}
 
 	return tags
-}
-
-// TestOneRefusedInstanceCostsItself: wherever it is in the batch, the instance
-// that EC2 refuses without naming it fails alone, for two calls each time the
-// batch is halved.
-func TestOneRefusedInstanceCostsItself(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct{ size, most int }{
-		"two": {2, 3}, "three": {3, 5}, "seven": {7, 7}, "full batch": {50, 13},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newFixture(t, nil)
-			ids := b.instances(test.size)
-			for position, wrong := range ids {
-				b.cloud.SetTags(wrong, fullTags())
-				before := b.cloud.Interceptor().Count("CreateTags")
-				results := writeAll(t.Context(), b.createTags, ids)
-				for id, result := range results {
-					if (result.Err != nil) != (id == wrong) {
-						t.Errorf("position %d: instance %d has %v", position, slices.Index(ids, id), result.Err)
-					}
-				}
-				if calls := b.cloud.Interceptor().Count("CreateTags") - before; len(results) != len(ids) || calls > test.most {
-					t.Errorf("position %d: %d results, %d calls, want at most %d", position, len(results), calls, test.most)
-				}
-				b.cloud.SetTags(wrong, nil)
-			}
-		})
-	}
 }
 
 // TestRefusedBatches covers what errors of a whole call mean for its
@@ -205,105 +172,5 @@ func TestErrorsOfTheCall(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestRefusedNeighborCostsNoRetries: of many Nodes that share calls, the one
-// whose instance cannot have the tags is given up after its retries, and all
-// others are tagged without a failure.
-func TestRefusedNeighborCostsNoRetries(t *testing.T) {
-	t.Parallel()
-	const healthy, retries = 58, 9
-	old := kubetest.CreatedAt(time.Now().Add(-time.Hour))
-	tests := map[string]struct {
-		reason    string
-		fault     func(wrong string) simserver.Fault
-		failures  int
-		exhausted int
-	}{
-		"TagLimitExceeded": {"it is tried again, as tags may be taken away", nil, 1 + retries, 1},
-		"NotFound without an ID": {
-			"an old Node's instance does not appear any more",
-			func(wrong string) simserver.Fault {
-				return aws.RejectResources(inventory.CodeNotFound, "Some instances do not exist", wrong)
-			}, 0, 0,
-		},
-		"InvalidID without an ID": {
-			"an ID that is wrong stays wrong",
-			func(wrong string) simserver.Fault {
-				return aws.RejectResources(codeInvalid, "The ID is not valid", wrong)
-			},
-			0, 0,
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := prepareFixture(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, healthy+1 })
-			ids := b.instances(healthy + 1)
-			wrong := ids[healthy/2]
-			if test.fault == nil {
-				b.cloud.SetTags(wrong, fullTags())
-			} else {
-				b.cloud.Interceptor().Inject("CreateTags", simserver.Always(), test.fault(wrong))
-			}
-			for i, id := range ids {
-				b.add(fmt.Sprintf("n%d", i), "aws:///us-west-2a/"+id, old)
-			}
-			b.start()
-			for i, id := range ids {
-				if id != wrong {
-					b.await("node "+id+" is tagged", func() bool { return b.label(fmt.Sprintf("n%d", i)) != "" })
-				}
-				if n := b.failures(errorsTotal, id); n != 0 && id != wrong {
-					t.Errorf("%s has %d failures", id, n)
-				}
-			}
-			b.await(test.reason, func() bool {
-				return b.failures(errorsTotal, wrong) == test.failures && b.failures(errorsExhausted, wrong) == test.exhausted
-			})
-			// Two batches, halving the first one and the retries are 31; a slow
-			// machine makes more batches.
-			if calls := b.cloud.Interceptor().Count("CreateTags"); calls >= len(ids) {
-				t.Errorf("%s: %d calls for %d instances", test.reason, calls, len(ids))
-			}
-			if b.label(fmt.Sprintf("n%d", healthy/2)) != "" {
-				t.Errorf("%s: the Node has the label", test.reason)
-			}
-		})
-	}
-}
-
-// TestManyRefusedNeighbors: where many instances of a batch are refused, those
-// that there is no call left for wait, and that is no failure of theirs. The
-// refused ones that are left in the end are tried one at a time.
-func TestManyRefusedNeighbors(t *testing.T) {
-	t.Parallel()
-	const all, each = 12, 2 // every second one is refused
-	b := prepareFixture(t, func(o *Options) { o.Batching, o.ConcurrentNodeSyncs = true, all })
-	b.controller.undecidedBackoff = 20 * time.Millisecond
-	ids := b.instances(all)
-	for i, id := range ids {
-		if i%each == 0 {
-			b.cloud.SetTags(id, fullTags())
-		}
-	}
-	for i, id := range ids {
-		b.add(fmt.Sprintf("n%d", i), "aws:///us-west-2a/"+id)
-	}
-	b.start()
-	for i, id := range ids {
-		if i%each == 0 {
-			continue
-		}
-		b.await("node of "+id+" is tagged", func() bool { return b.label(fmt.Sprintf("n%d", i)) != "" })
-		if n := b.failures(errorsTotal, id); n != 0 {
-			t.Errorf("%s has %d failures", id, n)
-		}
-	}
-	b.await("all others wait for tags that EC2 accepts", func() bool { return b.failures(errorsRefused, "") > 0 })
-	// Alone in its call, each of the rejected instances would take 10.
-	if calls := b.cloud.Interceptor().Count("CreateTags"); calls > 10*all/each {
-		t.Errorf("%d calls", calls)
 	}
 }

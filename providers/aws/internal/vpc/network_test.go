@@ -91,41 +91,6 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-func TestDiscoverPages(t *testing.T) {
-	t.Parallel()
-
-	b := newFixture(t, sim.Options{PageSize: 2})
-	if got := b.discover(vpc.DiscoverOptions{}); len(got) != len(b.Cluster.Zones) {
-		t.Errorf("AWS-API-3: all pages count, got %v", got)
-	}
-	if calls := b.Interceptor().Calls(); calls["DescribeSubnets"] < 3 || calls["DescribeRouteTables"] < 2 {
-		t.Errorf("AWS-API-3: want several pages, got %v", calls)
-	}
-}
-
-func TestDiscoverAgain(t *testing.T) {
-	t.Parallel()
-
-	b := newFixture(t, sim.Options{})
-	tags := map[string]map[string]string{}
-	for _, subnet := range b.Cluster.Public {
-		tags[subnet] = b.Tags(subnet)
-		b.SetTags(subnet, map[string]string{sim.ClusterTag("other"): "owned"})
-	}
-	_, err := b.net.Discover(t.Context(), vpc.DiscoverOptions{Cluster: demo})
-	if !errors.Is(err, apierr.ErrInvalid) || !strings.Contains(err.Error(), "internet gateway") {
-		t.Errorf("nothing public is an error, got %v", err)
-	}
-	b.Interceptor().Reset()
-	for subnet, tags := range tags {
-		b.SetTags(subnet, tags)
-	}
-	if got := b.discover(vpc.DiscoverOptions{}); len(got) != len(b.Cluster.Zones) {
-		t.Errorf("new tags count at once if there was no choice, got %v", got)
-	}
-	b.calls("read again once", map[string]int{"DescribeSubnets": 1, "DescribeRouteTables": 1})
-}
-
 func TestFallback(t *testing.T) {
 	t.Parallel()
 
