@@ -3,11 +3,9 @@ package inventory
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -48,63 +46,5 @@ func TestLargeTagCatalogIsReadInParts(t *testing.T) {
 	}
 	if got, most := v.Count("GetCategory"), others+1+attempts*categoriesAtOnce; got > most {
 		t.Errorf("GetCategory was called %d times in %d attempts, want at most %d", got, attempts, most)
-	}
-}
-
-// An attempt that made progress is followed by the next one at once, one that made
-// none is not.
-func TestProgressIsNoReasonToWait(t *testing.T) {
-	t.Parallel()
-	keep := keepError(time.Minute)
-	late := errors.New("late")
-	if got := keep(fmt.Errorf("REST: %w", &unfinishedError{error: late})); got != 0 {
-		t.Errorf("progress: kept for %s, want not at all", got)
-	}
-	if got := keep(late); got != time.Minute {
-		t.Errorf("no progress: kept for %s, want a minute", got)
-	}
-}
-
-// What was read of the categories is good for later catalogs.
-func TestNewTagCostsNoReadingOfAllCategories(t *testing.T) {
-	t.Parallel()
-	v := withCategories(t, 50)
-	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "late", TagTTL: time.Millisecond})
-	vm := one(t, i, byName("web"))
-	if _, _, err := i.Zones(t.Context(), vm); !errors.Is(err, ErrNoTag) {
-		t.Fatalf("Zones() = %v, want no tag", err)
-	}
-	v.Reset()
-	ok(t, v.AttachTag("/emea/dc", "late", "r"))
-	eventually(t, func() string {
-		if _, region, err := i.Zones(t.Context(), vm); region != "r" || err != nil {
-			return fmt.Sprintf("region %q, %v, want r", region, err)
-		}
-
-		return ""
-	})
-	if got := v.Count("GetCategory"); got != 1 {
-		t.Errorf("GetCategory was called %d times, want once for the new category", got)
-	}
-}
-
-// One rejection because of too many calls is no failure.
-func TestRefusedTagCallIsRepeated(t *testing.T) {
-	t.Parallel()
-	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-		for _, op := range []string{"ListCategories", "GetCategory", "ListTagsForCategory", "ListAttachedObjectsOnTags", "GetTag"} {
-			t.Run(fmt.Sprint(op, status), func(t *testing.T) {
-				t.Parallel()
-				v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
-				i := watch(t, v, Config{ZoneCategory: "k8s-zone", TagRetryDelay: time.Millisecond})
-				v.Inject(op, simserver.Nth(1), simserver.Status(status))
-				if zone, _, err := i.Zones(t.Context(), one(t, i, byName("web"))); zone != "a" || err != nil {
-					t.Errorf("Zones() = %q, %v, want a", zone, err)
-				}
-				if got := v.Count(op); got != 2 {
-					t.Errorf("%s was called %d times, want 2", op, got)
-				}
-			})
-		}
 	}
 }

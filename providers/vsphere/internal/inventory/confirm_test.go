@@ -167,37 +167,6 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// A confirmed VM has the same properties as one from the feed.
-func TestConfirmedVMIsTheOneOfTheFeed(t *testing.T) {
-	t.Parallel()
-	_, i := confirming(t)
-	fromFeed := *one(t, i, byID(uuid))
-	confirmed, err := i.Confirm(t.Context(), byID(uuid))
-	if err != nil || len(confirmed) != 1 {
-		t.Fatalf("Confirm = %s, %v, want one", names(confirmed), err)
-	}
-	got := *confirmed[0]
-	if got.Observed.Before(fromFeed.Observed) {
-		t.Errorf("confirmed at %s, before the feed at %s", got.Observed, fromFeed.Observed)
-	}
-	fromFeed.Observed, got.Observed = time.Time{}, time.Time{}
-	if diff := cmp.Diff(fromFeed, got); diff != "" {
-		t.Errorf("VM (-feed +confirmed):\n%s", diff)
-	}
-}
-
-// VS-NODE-4: all clones with one UUID are returned.
-func TestConfirmReturnsAllClones(t *testing.T) {
-	t.Parallel()
-	v, i := confirming(t)
-	_, err := v.VM("db").Clone("copy")
-	ok(t, err)
-	found, err := i.Confirm(t.Context(), byID(uuid))
-	if got := names(found); got != "db copy" || err != nil {
-		t.Errorf("Confirm = %q, %v, want both", got, err)
-	}
-}
-
 // VS-NODE-6: absent means that the VM which once was it is deleted; while the
 // feed is away nothing is absent, but what the vCenter finds is found.
 func TestConfirmOfDeletedVM(t *testing.T) {

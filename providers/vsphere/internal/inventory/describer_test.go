@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vim25"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -42,77 +43,6 @@ func TestDetailsOfManyVMsCostACallForEachHundred(t *testing.T) {
 		}
 		v.Reset()
 		now.SetTime(now.Now().Add(5 * time.Minute))
-	}
-}
-
-// Nodes that wait for each other's calls, as after an outage, take no more of them.
-func TestDetailsAtOnce(t *testing.T) {
-	t.Parallel()
-	v, i := fleet(t, 200, Config{DetailsTTL: time.Hour})
-	errs := make(chan error)
-	for _, vm := range v.VMs() {
-		found := one(t, i, byID(vm.UUID()))
-		go func() {
-			_, err := i.Details(t.Context(), found)
-			errs <- err
-		}()
-	}
-	for range v.VMs() {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-	if got := calls(v)["RetrievePropertiesEx"]; got > 4 {
-		t.Errorf("%d calls, want 4 at most", got)
-	}
-}
-
-// An account that has a role on its datacenter alone cannot read the second page of
-// anything.
-func TestDetailsWithoutRoleOnRootFolder(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{Datacenters: []cloudsim.DatacenterSpec{
-		{Name: "dc", VMs: cloudsim.Fleet("vm", 150)}, {Name: "other"},
-	}})
-	ok(t, v.SetHidden("/", true))
-	ok(t, v.SetHidden("/other", true))
-	var wanted []Query
-	for _, vm := range v.VMs() {
-		wanted = append(wanted, byID(vm.UUID()))
-	}
-	i := watch(t, v, Config{Datacenters: []string{"dc"}, Wanted: func() []Query { return wanted }})
-	for _, q := range wanted {
-		if _, err := i.Details(t.Context(), one(t, i, q)); err != nil {
-			t.Error(err)
-		}
-	}
-	if diff := cmp.Diff(map[string]int{"RetrievePropertiesEx": 2}, calls(v)); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-}
-
-// A failure is an error for all VMs of the call for a while, so that many Nodes do
-// not wait one after the other for a vCenter that does not respond. It is not an
-// error for others.
-func TestFailedDetailsAreSharedWithinACall(t *testing.T) {
-	t.Parallel()
-	v, i := fleet(t, 150, Config{DetailsErrorTTL: time.Hour})
-	v.Inject("RetrievePropertiesEx", simserver.First(1), cloudsim.Fault(&types.NoPermission{}))
-	failed := 0
-	for _, vm := range shuffled(v) {
-		_, err := i.Details(t.Context(), one(t, i, byID(vm.UUID())))
-		switch {
-		case refers(err, "NoPermission"):
-			failed++
-		case err != nil:
-			t.Errorf("Details(%s): %v", vm.Name(), err)
-		}
-	}
-	if failed != 100 {
-		t.Errorf("%d VMs failed, want 100", failed)
-	}
-	if diff := cmp.Diff(map[string]int{"RetrievePropertiesEx": 2}, calls(v)); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -147,23 +77,6 @@ func attempt(t *testing.T, i *Inventory, vm *VM) error {
 	_, err := i.Details(ctx, vm)
 
 	return err
-}
-
-// A Node that joins does not have the VMs of all others read again: its vCenter may
-// be too slow for that.
-func TestVMJoinsSlowVCenter(t *testing.T) {
-	slowly(t, 50, func(t *testing.T, v *cloudsim.VCenter, i *Inventory) {
-		for _, vm := range v.VMs() {
-			ok(t, attempt(t, i, one(t, i, byID(vm.UUID()))))
-		}
-		v.SetReadTime(time.Second)
-		joining, err := v.AddVM("dc", cloudsim.VMSpec{Name: "joining"})
-		ok(t, err)
-		time.Sleep(time.Minute)
-		if err := attempt(t, i, one(t, i, byID(joining.UUID()))); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // Reads that take too long get smaller, until all VMs are read.
@@ -231,8 +144,24 @@ func TestHangingDetailsEndBeforeTheAttempt(t *testing.T) {
 			cancel()
 			time.Sleep(6 * time.Second)
 		}
-		if got, want := client.soap.Load(), int64(time.Since(begun)/(13200*time.Millisecond)); got < want {
+		if got, want := client.calls.Load(), int64(time.Since(begun)/(13200*time.Millisecond)); got < want {
 			t.Errorf("%d calls, want %d", got, want)
 		}
 	})
+}
+
+// hangingClient makes calls that never return.
+type hangingClient struct{ calls atomic.Int64 }
+
+func (c *hangingClient) SOAP(ctx context.Context, _ func(context.Context, *vim25.Client) error) error {
+	c.calls.Add(1)
+	<-ctx.Done()
+
+	return ctx.Err()
+}
+
+func (c *hangingClient) REST(ctx context.Context, _ func(context.Context, *rest.Client) error) error {
+	<-ctx.Done()
+
+	return ctx.Err()
 }

@@ -569,16 +569,3 @@ func TestUpdatesThatEndTheFeed(t *testing.T) {
 		})
 	}
 }
-
-func TestBackoffGrowsWithinBounds(t *testing.T) {
-	t.Parallel()
-	for failures, want := range map[int]time.Duration{
-		0: time.Second, 1: 2 * time.Second, 2: 4 * time.Second, 3: 5 * time.Second, 1000: 5 * time.Second,
-	} {
-		for range 100 {
-			if got := backoff(failures, time.Second, 5*time.Second); got < want/2 || got > want {
-				t.Fatalf("backoff(%d) = %s, want between %s and %s", failures, got, want/2, want)
-			}
-		}
-	}
-}

@@ -47,17 +47,3 @@ func TestLostResponsesLeaveNothingBehind(t *testing.T) {
 		})
 	}
 }
-
-// A call that removes something is repeated.
-func TestLostCallsAtTheEndAreRepeated(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{})
-	i, stop := start(t, v, Config{})
-	waitSynced(t, i)
-	v.Inject("DestroyPropertyCollector", simserver.First(1), simserver.Drop())
-	v.Inject("DestroyView", simserver.First(1), simserver.Drop())
-	stop()
-	if got := held(v); got != (cloudsim.Session{}) {
-		t.Errorf("the vCenter holds %+v after the end", got)
-	}
-}

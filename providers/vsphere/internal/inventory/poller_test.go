@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -17,51 +16,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
-
-// interruptions counts how often the feed was not connected, from the first time
-// that it was.
-type interruptions struct{ connected, lost atomic.Int32 }
-
-func (n *interruptions) observe(s Status) {
-	switch {
-	case s.Connected:
-		n.connected.Add(1)
-	case s.Synced:
-		n.lost.Add(1)
-	}
-}
-
-// Something in between that cuts calls without a response costs one poll, and
-// nothing is read again.
-func TestCutPollGoesOnWhereItWas(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{})
-	v.SetIdleLimit(2 * time.Second)
-	var seen interruptions
-	i := watch(t, v, Config{MaxWait: 3 * time.Second, Observe: seen.observe})
-	eventually(t, func() string {
-		if seen.lost.Load() == 0 {
-			return "no poll was cut"
-		}
-
-		return ""
-	})
-	responses := seen.connected.Load()
-	eventually(t, func() string {
-		if seen.connected.Load() < responses+3 {
-			return "no polls with a response"
-		}
-
-		return ""
-	})
-	if got := seen.lost.Load(); got != 1 {
-		t.Errorf("%d polls were cut, want 1", got)
-	}
-	if got := calls(v); len(got) != 0 {
-		t.Errorf("it took calls: %v", got)
-	}
-	current(t, i)
-}
 
 // A poll whose connection breaks is made again with the same version: the inventory
 // is not read again, and nothing that changed meanwhile is missed.
@@ -89,22 +43,6 @@ func TestBrokenPollMissesNothing(t *testing.T) {
 				t.Errorf("it took calls: %v", got)
 			}
 		})
-	}
-}
-
-// A vCenter that takes longer for its response than the feed is willing to wait
-// is given more time, until it is read.
-func TestSlowVCenterIsReadInTheEnd(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, cloudsim.VCenterSpec{})
-	v.SetCalculationTime(2 * time.Second)
-	i, _ := start(t, v, Config{MaxWait: time.Second, Margin: 100 * time.Millisecond})
-	waitSynced(t, i)
-	got := calls(v)
-	delete(got, "CurrentTime")
-	want := map[string]int{"CreatePropertyCollector": 1, "CreateContainerView": 1, "CreateFilter": 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 

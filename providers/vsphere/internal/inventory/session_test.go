@@ -39,58 +39,6 @@ func newSession(t *testing.T, v *cloudsim.VCenter) *session.Session {
 	return s
 }
 
-// The whole life with the session that the product uses, whose errors have a
-// meaning of their own.
-func TestWithRealSession(t *testing.T) {
-	t.Parallel()
-	spec := zoned(map[string]cloudsim.Tags{"cluster": both("z", "r")})
-	spec.Datacenters[0].VMs = append(spec.Datacenters[0].VMs, cloudsim.VMSpec{Name: "db"})
-	v := simulateTLS(t, spec)
-	s := newSession(t, v)
-	i, stop := run(t, s, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
-	waitSynced(t, i)
-
-	db := byID(v.VM("db").UUID())
-	for n := range 3 { // the second and third time in new sessions
-		zone, region, err := i.Zones(t.Context(), one(t, i, byName("web")))
-		if zone != "z" || region != "r" || err != nil {
-			t.Fatalf("Zones() = %q, %q, %v", zone, region, err)
-		}
-		if vms, err := i.Confirm(t.Context(), db); names(vms) != "db" || err != nil {
-			t.Fatalf("Confirm %d = %s, %v, want db", n, names(vms), err)
-		}
-		v.TerminateSessions()
-		eventually(t, func() string {
-			if i.Status().Connected && v.Count("CreatePropertyCollector") == n+1 {
-				return "the end of the session was not noticed"
-			}
-
-			return ""
-		})
-		current(t, i)
-	}
-
-	ok(t, v.VM("db").Destroy())
-	eventually(t, func() string {
-		vms, err := i.Confirm(t.Context(), db)
-		if len(vms) != 0 || err != nil {
-			return "Confirm = " + names(vms) + ", " + errorText(err)
-		}
-
-		return ""
-	})
-	stop()
-	for _, held := range v.Sessions() {
-		if held.Collectors+held.Filters+held.Views > 0 {
-			t.Errorf("%d collectors, %d filters and %d views are left", held.Collectors, held.Filters, held.Views)
-		}
-	}
-	ok(t, s.Close(t.Context()))
-	if left := v.Sessions(); len(left) != 0 {
-		t.Errorf("%d sessions are left", len(left))
-	}
-}
-
 // closing counts the calls of SOAP since it was enabled.
 type closing struct {
 	*session.Session

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -328,27 +326,6 @@ func TestUnreadableObjectNeverMakesAFartherZone(t *testing.T) {
 	}
 }
 
-// What becomes readable while the controller runs makes the zone that counts.
-func TestZoneIsFoundOnceThePermissionIsGranted(t *testing.T) {
-	t.Parallel()
-	const cluster = "/emea/dc/host/cluster"
-	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("near"), "dc": zone("far")}))
-	ok(t, v.SetHidden(cluster, true))
-	i := watch(t, v, Config{ZoneCategory: "k8s-zone", TagTTL: time.Millisecond})
-	vm := one(t, i, byName("web"))
-	if zone, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) {
-		t.Fatalf("Zones() = %q, %v, want an error about the cluster", zone, err)
-	}
-	ok(t, v.SetHidden(cluster, false))
-	eventually(t, func() string {
-		if zone, _, err := i.Zones(t.Context(), vm); zone != "near" || err != nil {
-			return fmt.Sprintf("Zones() = %q, %v, want near", zone, err)
-		}
-
-		return ""
-	})
-}
-
 // VS-ZONE-3: without a resource pool the search goes on.
 func TestZonesWithoutPool(t *testing.T) {
 	t.Parallel()
@@ -358,53 +335,6 @@ func TestZonesWithoutPool(t *testing.T) {
 	vm.Pool = Ref{}
 	if zone, _, err := i.Zones(t.Context(), &vm); zone != "folder" || err != nil {
 		t.Errorf("Zones() = %q, %v, want folder", zone, err)
-	}
-}
-
-// VS-ZONE-5: zones of a thousand VMs cost a handful of calls, and then none until
-// what is known grows old.
-func TestZonesOfThousandVMs(t *testing.T) {
-	t.Parallel()
-	spec := cloudsim.VCenterSpec{Tags: cloudsim.Tags{"backup": {"daily", "weekly"}}}
-	for _, name := range []string{"a", "b"} {
-		dc := cloudsim.DatacenterSpec{Name: name, Tags: region("region-" + name), VMs: cloudsim.Fleet(name, 500)}
-		for c := range 5 {
-			dc.Clusters = append(dc.Clusters, cloudsim.ClusterSpec{
-				Name: fmt.Sprintf("%s-%d", name, c), Tags: cloudsim.Tags{"k8s-zone": {fmt.Sprintf("zone-%d", c%3)}, "backup": {"daily"}},
-			})
-		}
-		spec.Datacenters = append(spec.Datacenters, dc)
-	}
-	v := simulate(t, spec)
-	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "k8s-region"})
-
-	var wg sync.WaitGroup
-	seen := make([]string, len(v.VMs()))
-	for n, vm := range v.VMs() {
-		found := one(t, i, byID(vm.UUID()))
-		wg.Go(func() {
-			zone, region, err := i.Zones(t.Context(), found)
-			if err != nil {
-				t.Error(err)
-			}
-			seen[n] = zone + " " + region
-		})
-	}
-	wg.Wait()
-	for n, vm := range v.VMs() {
-		if dc, _, _ := strings.Cut(vm.Name(), "-"); !strings.HasSuffix(seen[n], "region-"+dc) {
-			t.Fatalf("%s has zone and region %q", vm.Name(), seen[n])
-		}
-	}
-	got := calls(v)
-	t.Logf("calls: %v", got)
-	if got["GetCategory"] > 3 {
-		t.Errorf("GetCategory was called %d times, want at most one per category", got["GetCategory"])
-	}
-	delete(got, "GetCategory")
-	want := map[string]int{"ListCategories": 1, "ListTagsForCategory": 2, "ListAttachedObjectsOnTags": 1, "GetTag": 5}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -507,98 +437,5 @@ func TestHangingTagServiceIsCached(t *testing.T) {
 				t.Errorf("queried again (-before +after):\n%s", diff)
 			}
 		})
-	}
-}
-
-// Many categories of others are looked at several at a time: the last of a batch
-// is read while the first has no response yet.
-func TestCategoriesAreReadInParallel(t *testing.T) {
-	t.Parallel()
-	wanted := zone("a")
-	for n := range 2 * categoriesAtOnce {
-		wanted[fmt.Sprintf("other-%d", n)] = []string{"x"}
-	}
-	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": wanted}))
-	i := watch(t, v, Config{ZoneCategory: "k8s-zone", RegionCategory: "missing", CallTimeout: patience})
-	vm := one(t, i, byName("web"))
-	hold := simserver.NewHold()
-	defer hold.Release()
-	v.Inject("GetCategory", simserver.Always(), hold.Before)
-	response := make(chan error, 1)
-	go func() {
-		_, _, err := i.Zones(t.Context(), vm)
-		response <- err
-	}()
-	ok(t, v.WaitFor(t.Context(), "GetCategory", categoriesAtOnce))
-	if got := v.Count("GetCategory"); got != categoriesAtOnce {
-		t.Errorf("%d categories at once, want %d", got, categoriesAtOnce)
-	}
-	hold.Release()
-	if err := <-response; !errors.Is(err, ErrNoTag) || !refers(err, "missing") {
-		t.Errorf("Zones() = %v, want no tag of the missing category", err)
-	}
-	if got := v.Count("GetCategory"); got != len(wanted) {
-		t.Errorf("GetCategory was called %d times, want %d", got, len(wanted))
-	}
-}
-
-// A tag that was deleted is a reason to read the tags again.
-func TestDeletedTag(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
-	i := watch(t, v, Config{ZoneCategory: "k8s-zone", TagTTL: time.Millisecond})
-	vm := one(t, i, byName("web"))
-	if zone, _, err := i.Zones(t.Context(), vm); zone != "a" || err != nil {
-		t.Fatalf("Zones() = %q, %v, want a", zone, err)
-	}
-	m := tags.NewManager(newClient(t, v).rest)
-	found, err := m.GetTagForCategory(t.Context(), "a", "k8s-zone")
-	ok(t, err)
-	ok(t, m.DeleteTag(t.Context(), found))
-	v.Inject("ListAttachedObjectsOnTags", simserver.First(1), simserver.Status(http.StatusNotFound))
-	time.Sleep(2 * time.Millisecond) // until what is attached is too old
-	if _, _, err := i.Zones(t.Context(), vm); err == nil || errors.Is(err, ErrNoTag) {
-		t.Errorf("Zones() = %v, want the failure", err)
-	}
-	ok(t, v.AttachTag("/emea/dc", "k8s-zone", "b"))
-	if zone, _, err := i.Zones(t.Context(), vm); zone != "b" || err != nil {
-		t.Errorf("Zones() = %q, %v, want b", zone, err)
-	}
-}
-
-// VS-SESSION-5: no caller waits longer than it wants, and all wait for one call.
-func TestZonesWaitersAreOnTheirOwn(t *testing.T) {
-	t.Parallel()
-	v := simulate(t, zoned(map[string]cloudsim.Tags{"cluster": zone("a")}))
-	i := watch(t, v, Config{ZoneCategory: "k8s-zone"})
-	vm := one(t, i, byName("web"))
-	hold := simserver.NewHold()
-	v.Inject("ListAttachedObjectsOnTags", simserver.Always(), hold.Before)
-
-	impatient, cancel := context.WithCancel(t.Context())
-	responses := make(chan error, 10)
-	for n := range cap(responses) {
-		ctx := t.Context()
-		if n == 0 {
-			ctx = impatient
-		}
-		go func() {
-			_, _, err := i.Zones(ctx, vm)
-			responses <- err
-		}()
-	}
-	ok(t, v.WaitFor(t.Context(), "ListAttachedObjectsOnTags", 1))
-	cancel()
-	if err := <-responses; !errors.Is(err, context.Canceled) {
-		t.Errorf("first result %v, want canceled", err)
-	}
-	hold.Release()
-	for range cap(responses) - 1 {
-		if err := <-responses; err != nil {
-			t.Errorf("a patient waiter got %v", err)
-		}
-	}
-	if got := v.Count("ListAttachedObjectsOnTags"); got != 1 {
-		t.Errorf("%d calls, want 1", got)
 	}
 }
