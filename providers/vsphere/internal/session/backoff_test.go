@@ -91,29 +91,6 @@ func TestDirectoryAway(t *testing.T) {
 	}
 }
 
-// A missing permission to log in is no wrong password: the other API and other
-// vCenters do not wait for it.
-func TestNoPermissionIsNoWrongPassword(t *testing.T) {
-	t.Parallel()
-	f := newLinkedSessions(t, 2, func(b *fixture) session.Source { return session.NewInFile(b.right()) })
-	ctx := bounded(t)
-	soap := f.fixtures[0].Inject("Login", simserver.Always(), vsphere.Fault(&types.NoPermission{}))
-	rest := f.fixtures[0].Inject("RESTLogin", simserver.Always(), simserver.Status(http.StatusForbidden))
-	for range 60 {
-		for _, err := range []error{f.sessions[0].SOAP(ctx, find), f.sessions[0].REST(ctx, list)} {
-			if !errors.Is(err, apierr.ErrDenied) {
-				t.Fatalf("call = %v, want %v", err, apierr.ErrDenied)
-			}
-		}
-		must(t, f.sessions[1].SOAP(ctx, find))
-		must(t, f.sessions[1].REST(ctx, list))
-		f.fixtures[0].clock.Step(time.Second)
-	}
-	if got, want := [2]int{soap.Hits(), rest.Hits()}, [2]int{3, 3}; got != want {
-		t.Errorf("logins = %v, want %v: after 0, 15 and 45 seconds", got, want)
-	}
-}
-
 // The REST API of a vCenter may be unavailable for long. The SOAP API neither logs in
 // for it nor fails with its error.
 func TestRESTDownLeavesSOAPAlone(t *testing.T) {
@@ -143,43 +120,6 @@ func TestRESTDownLeavesSOAPAlone(t *testing.T) {
 	must(t, s.REST(ctx, list))
 }
 
-// A REST API that ends each of its sessions at once has a delay of its own.
-func TestShortLivedRESTSessionsLeaveSOAPAlone(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{Clock: b.clock})
-	ctx := bounded(t)
-	b.Inject("ListCategories", simserver.Always(), simserver.Status(http.StatusUnauthorized))
-	for range 10 {
-		if err := s.REST(ctx, list); err == nil {
-			t.Fatal("REST() = nil, want an error")
-		}
-	}
-	if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
-		t.Errorf("REST() = %v, want %v", err, apierr.ErrUnavailable)
-	}
-	must(t, s.SOAP(ctx, find))
-}
-
-// A REST API that does not respond to a login does not delay the SOAP login.
-func TestHangingRESTLoginLeavesSOAPAlone(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{Clock: b.clock})
-	ctx := bounded(t)
-	must(t, s.SOAP(ctx, find))
-	hold := simserver.NewHold()
-	defer hold.Release()
-	b.Inject("RESTLogin", simserver.Always(), hold.Before)
-	called := make(chan error)
-	go func() { called <- s.REST(ctx, list) }()
-	must(t, b.WaitFor(ctx, "RESTLogin", 1))
-	b.TerminateSessions()
-	must(t, s.SOAP(ctx, find))
-	hold.Release()
-	must(t, <-called)
-}
-
 // A SOAP API that does not respond to logins, either, leaves REST alone.
 func TestSOAPDownLeavesRESTAlone(t *testing.T) {
 	t.Parallel()
@@ -194,37 +134,6 @@ func TestSOAPDownLeavesRESTAlone(t *testing.T) {
 		}
 		must(t, s.REST(ctx, list))
 		b.TerminateSessions()
-	}
-}
-
-// VS-SESSION-7: after network errors there are delays between logins, too, but short ones.
-func TestUnreachable(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	b.endpoint.RoundTrips = 1
-	s := b.open(t, session.Options{Clock: b.clock})
-	ctx := bounded(t)
-	rule := b.Inject("RetrieveServiceContent", simserver.Always(), simserver.Drop())
-
-	for i, delay := range []time.Duration{1, 2, 4, 5, 5, 5} {
-		for range 3 {
-			if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
-				t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
-			}
-		}
-		if n := rule.Hits(); n != i+1 {
-			t.Fatalf("%d connections, want %d before a delay of %v s", n, i+1, int(delay))
-		}
-		must(t, s.REST(ctx, list)) // has delays of its own
-		b.clock.Step(delay*time.Second - time.Millisecond)
-		if err := s.SOAP(ctx, find); err == nil || rule.Hits() != i+1 {
-			t.Fatalf("SOAP() before the end of the delay = %v, %d connections", err, rule.Hits())
-		}
-		b.clock.Step(time.Millisecond)
-	}
-	rule.Remove()
-	if err := s.SOAP(ctx, find); err != nil {
-		t.Errorf("SOAP() = %v", err)
 	}
 }
 
@@ -250,31 +159,6 @@ func TestShortLivedSessions(t *testing.T) {
 	}
 	b.Clear()
 	b.clock.Step(time.Minute)
-	if err := s.SOAP(ctx, find); err != nil {
-		t.Errorf("SOAP() = %v", err)
-	}
-}
-
-// Credentials that one API refuses are still used for the other, which accepted them
-// before.
-func TestRefusedByOneAPI(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{Clock: b.clock})
-	ctx := bounded(t)
-	if err := s.SOAP(ctx, find); err != nil {
-		t.Fatalf("SOAP() = %v", err)
-	}
-	b.Inject("RESTLogin", simserver.Always(), simserver.Status(http.StatusForbidden))
-	for range 3 {
-		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrDenied) {
-			t.Errorf("REST() = %v, want %v", err, apierr.ErrDenied)
-		}
-	}
-	if n := b.Count("RESTLogin"); n != 1 {
-		t.Errorf("%d REST logins, want 1", n)
-	}
-	b.TerminateSessions()
 	if err := s.SOAP(ctx, find); err != nil {
 		t.Errorf("SOAP() = %v", err)
 	}

@@ -6,12 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -102,34 +100,6 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// A truncated response is not the beginning of the next one.
-func TestTruncatedResponse(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{})
-	b.Inject("RetrievePropertiesEx", simserver.First(1), truncate)
-	err := s.SOAP(bounded(t), func(ctx context.Context, c *vim25.Client) error {
-		res, err := methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
-			This: c.ServiceContent.PropertyCollector,
-			SpecSet: []types.PropertyFilterSpec{{
-				ObjectSet: []types.ObjectSpec{{Obj: c.ServiceContent.RootFolder}},
-				PropSet:   []types.PropertySpec{{Type: "Folder", PathSet: []string{"name", "childType"}}},
-			}},
-		})
-		if err == nil && (len(res.Returnval.Objects) != 1 || len(res.Returnval.Objects[0].PropSet) != 2) {
-			t.Errorf("response = %+v, want one object with two properties", res.Returnval.Objects)
-		}
-
-		return err
-	})
-	if err != nil {
-		t.Errorf("SOAP() = %v", err)
-	}
-	if n := b.Count("RetrievePropertiesEx"); n != 2 {
-		t.Errorf("sent %d times, want 2", n)
-	}
-}
-
 // truncate applies a call and closes the connection in the middle of the response, after
 // its header.
 func truncate(w http.ResponseWriter, r *http.Request, apply http.Handler) {
@@ -140,48 +110,4 @@ func truncate(w http.ResponseWriter, r *http.Request, apply http.Handler) {
 	_, _ = w.Write(response.Body.Bytes()[:response.Body.Len()*4/5])
 	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
-}
-
-// A poll may wait as long as its request says, in addition to the deadline of a call.
-func TestPoll(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{CallTimeout: 2 * time.Second})
-	err := s.SOAP(bounded(t), func(ctx context.Context, c *vim25.Client) error {
-		_, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{
-			This: c.ServiceContent.PropertyCollector, Options: &types.WaitOptions{MaxWaitSeconds: new(int32(3))},
-		})
-
-		return err
-	})
-	if err != nil {
-		t.Errorf("SOAP() = %v", err)
-	}
-}
-
-// A client of either kind can be used with the managers of the SDK.
-func TestClientsAreComplete(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{})
-	err := s.SOAP(bounded(t), func(_ context.Context, c *vim25.Client) error {
-		if !c.Valid() || !c.IsVC() || !slices.Contains([]string{"urn:vim25"}, c.Namespace) {
-			t.Errorf("SOAP client is not complete: %v", c.ServiceContent.About)
-		}
-
-		return nil
-	})
-	if err != nil {
-		t.Errorf("SOAP() = %v", err)
-	}
-	err = s.REST(bounded(t), func(_ context.Context, c *rest.Client) error {
-		if !c.Valid() || c.SessionID() == "" {
-			t.Error("REST client is not complete")
-		}
-
-		return nil
-	})
-	if err != nil {
-		t.Errorf("REST() = %v", err)
-	}
 }

@@ -6,10 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vmware/govmomi/vim25"
-	"github.com/vmware/govmomi/vim25/methods"
-	"github.com/vmware/govmomi/vim25/types"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -41,39 +37,6 @@ func TestClose(t *testing.T) {
 	}
 	if n := b.Count("Login"); n != 1 {
 		t.Errorf("%d logins, want 1", n)
-	}
-}
-
-// Close does not wait for a poll, whose caller gets an error.
-func TestCloseDuringPoll(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{})
-	ctx := bounded(t)
-	polled := make(chan error, 1)
-	go func() {
-		polled <- s.SOAP(ctx, func(ctx context.Context, c *vim25.Client) error {
-			for {
-				_, err := methods.WaitForUpdatesEx(ctx, c, &types.WaitForUpdatesEx{
-					This: c.ServiceContent.PropertyCollector, Options: &types.WaitOptions{MaxWaitSeconds: new(int32(300))},
-				})
-				if err != nil {
-					return err
-				}
-			}
-		})
-	}()
-	if err := b.WaitFor(ctx, "WaitForUpdatesEx", 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(ctx); err != nil {
-		t.Errorf("Close() = %v", err)
-	}
-	if err := <-polled; !errors.Is(err, session.ErrClosed) {
-		t.Errorf("SOAP() = %v, want %v", err, session.ErrClosed)
-	}
-	if left := b.Sessions(); len(left) > 0 {
-		t.Errorf("sessions after Close: %v", left)
 	}
 }
 

@@ -2,12 +2,10 @@ package session_test
 
 import (
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
@@ -152,26 +150,6 @@ func TestCAFileAppears(t *testing.T) {
 	must(t, s.SOAP(bounded(t), find))
 }
 
-// However long an outage lasts, a login is tried a few seconds after its end: Nodes
-// wait for it.
-func TestLongOutageEndsSoon(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	b.endpoint.CAFile = filepath.Join(t.TempDir(), "ca.pem")
-	s := b.open(t, session.Options{Clock: b.clock})
-	for range 20 {
-		b.clock.Step(time.Minute)
-		if err := s.SOAP(bounded(t), find); err == nil {
-			t.Error("it works without a CA file")
-		}
-	}
-	must(t, os.WriteFile(b.endpoint.CAFile, b.CertificatePEM(), 0o600))
-	b.clock.Step(unavailableMax)
-	if err := s.SOAP(bounded(t), find); err != nil {
-		t.Errorf("SOAP() = %v", err)
-	}
-}
-
 // VS-CONFIG-7: what is known without a vCenter is an error at start.
 func TestValidate(t *testing.T) {
 	t.Parallel()
@@ -209,28 +187,5 @@ func TestValidate(t *testing.T) {
 	}
 	if _, err := session.New(session.Endpoint{Server: "vc1"}, nil, session.Options{}); err == nil {
 		t.Error("New() without a source = nil, want an error")
-	}
-}
-
-// A server that accepts connections and never speaks TLS costs a caller no more than
-// its own timeout, and leaves no goroutine: goleak would find it.
-func TestSilentServer(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	endpoint := session.Endpoint{
-		Server: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port,
-		RoundTrips: 1, Insecure: true,
-	}
-	source := session.NewInFile(session.Credentials{User: "u", Password: "p"})
-	s, err := session.New(endpoint, []session.Source{source}, session.Options{LoginTimeout: shortTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SOAP(bounded(t), find); !errors.Is(err, apierr.ErrUnavailable) {
-		t.Errorf("SOAP() = %v, want %v", err, apierr.ErrUnavailable)
 	}
 }

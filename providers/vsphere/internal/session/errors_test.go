@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -106,28 +105,5 @@ func TestMeaningOfStatuses(t *testing.T) {
 	rule.Remove()
 	if n := b.Count("RESTLogin"); n != 1 {
 		t.Errorf("%d logins, want 1", n)
-	}
-}
-
-// An error of the caller remains as it is, and so does that of its context.
-func TestOtherErrors(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{})
-	own := errors.New("own")
-	cases := map[string]struct{ err, want error }{
-		"Own":      {own, own},
-		"Marked":   {apierr.Mark(apierr.ErrConflict, own), apierr.ErrConflict},
-		"Canceled": {fmt.Errorf("x: %w", context.Canceled), context.Canceled},
-		"Nothing":  {nil, nil},
-	}
-	for name, tc := range cases {
-		err := s.REST(bounded(t), func(context.Context, *rest.Client) error { return tc.err })
-		if diff := cmp.Diff(tc.want, err, equateErrors); diff != "" {
-			t.Errorf("%s: -want error, +got error:\n%s", name, diff)
-		}
-		if errors.Is(err, apierr.ErrUnavailable) {
-			t.Errorf("%s: REST() = %v means unavailable", name, err)
-		}
 	}
 }

@@ -29,9 +29,6 @@ func TestMain(m *testing.M) {
 // testTimeout bounds every wait of these tests; none of them waits that long.
 const testTimeout = 5 * time.Minute
 
-// testCertificate looks like a certificate and is none.
-const testCertificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
-
 // starting keeps simulated vCenters from being made at the same time: the
 // simulator counts their licenses in a variable of its package.
 var starting sync.Mutex

@@ -13,8 +13,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -210,29 +208,6 @@ func TestLostResponsesCountAsRefusals(t *testing.T) {
 			}
 			f.checkRefusals(t)
 		})
-	}
-}
-
-// Each new password is tried at once, as long as that cannot lock the account.
-func TestManyWrongPasswordsNeverLockTheAccount(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	m := credentialtest.NewMount(t, b.dotted("wrong 0")...)
-	source := credential.NewDirectory(m.Path, session.Parse)
-	s := b.open(t, session.Options{Clock: b.clock}, source)
-	ctx := bounded(t)
-	for i := range 8 {
-		for range 30 {
-			if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
-				t.Fatalf("SOAP() = %v, want %v", err, apierr.ErrDenied)
-			}
-			b.clock.Step(time.Second)
-		}
-		m.Replace(t, b.dotted(fmt.Sprintf("wrong %d", i+1))...)
-		must(t, source.Refresh(ctx))
-	}
-	if n := mostIn(lockoutInterval, b.RefusedLogins()); n != 3 || b.Lockouts() != 0 {
-		t.Errorf("%d refused logins within %v, %d lockouts, want 3 and none", n, lockoutInterval, b.Lockouts())
 	}
 }
 

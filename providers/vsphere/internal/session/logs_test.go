@@ -185,28 +185,3 @@ func useCredentials(t *testing.T, api *credentialtest.APIServer, source *credent
 
 	return slices.Clip([]string{first, second, refused, unknown, misplaced, credentialtest.Token})
 }
-
-// The search finds what it must find.
-func TestForms(t *testing.T) {
-	t.Parallel()
-	const secret = "Marker+Of/The-Test"
-	for want, text := range map[string]string{
-		"plain":    "x " + secret + " y",
-		"hex":      strings.ToUpper(hex.EncodeToString([]byte("xx" + secret))),
-		"hex dump": hex.Dump([]byte("some bytes before " + secret)),
-		"numbers":  fmt.Sprintf("%d", []byte("a"+secret)),
-	} {
-		if got := forms(text, secret); !slices.Contains(got, want) {
-			t.Errorf("forms(%q) = %v, want %q", text, got, want)
-		}
-	}
-	for shift := range 6 {
-		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("z", shift) + secret + "tail"))
-		if got := forms(text, secret); !slices.Contains(got, "base64") {
-			t.Errorf("forms(%q) = %v, want base64", text, got)
-		}
-	}
-	if got := forms("nothing of "+secret[1:], secret); got != nil {
-		t.Errorf("forms() = %v, want none", got)
-	}
-}

@@ -154,38 +154,6 @@ func TestSharedSession(t *testing.T) {
 	}
 }
 
-// A REST API that refuses the cookie of each shared session costs a few sessions
-// and then a delay, in which the SOAP API keeps its own.
-func TestSharedSessionRefusedByREST(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{SessionManagerToken: managerToken})
-	source := session.NewInFile(session.Credentials{ManagerURL: b.SharedSessionURL().String(), ManagerToken: managerToken})
-	s := b.open(t, session.Options{Clock: b.clock}, source)
-	ctx := bounded(t)
-	b.Inject("ListCategories", simserver.Always(), simserver.Status(http.StatusUnauthorized))
-	for range 50 {
-		if err := s.REST(ctx, list); err == nil {
-			t.Fatal("REST() = nil, want an error")
-		}
-		if err := s.SOAP(ctx, find); err != nil {
-			t.Errorf("SOAP() = %v", err)
-		}
-	}
-	if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
-		t.Errorf("REST() = %v, want %v", err, apierr.ErrUnavailable)
-	}
-	if n := b.Count("CloneSession"); n > 5 {
-		t.Errorf("%d clones, want a few", n)
-	}
-	b.Clear()
-	b.clock.Step(time.Minute)
-	must(t, s.REST(ctx, list))
-	must(t, s.Close(ctx))
-	if left := b.Sessions(); len(left) > 0 {
-		t.Errorf("sessions after Close: %v", left)
-	}
-}
-
 // VS-AUTH-2: the token defaults to that of the service account; it is read for
 // each login, and a new one ends the delay after a refusal.
 func TestServiceAccountToken(t *testing.T) {

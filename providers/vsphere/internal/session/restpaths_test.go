@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"testing"
 
 	"github.com/vmware/govmomi/vapi/rest"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
 
@@ -100,46 +98,6 @@ func TestRESTPathIsTakenAwayUnderASession(t *testing.T) {
 	}
 	if _, ids := b.ids(); len(ids) != 1 {
 		t.Errorf("%d sessions, want 1", len(ids))
-	}
-}
-
-// What exists at neither path is not found, and changes nothing.
-func TestMissingTagIsNoMissingPath(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, tagged())
-	s := b.open(t, session.Options{})
-	ctx := bounded(t)
-	err := s.REST(ctx, func(ctx context.Context, c *rest.Client) error {
-		_, err := tags.NewManager(c).GetTag(ctx, "urn:vmomi:InventoryServiceTag:missing:GLOBAL")
-
-		return err
-	})
-	if !errors.Is(err, apierr.ErrNotFound) {
-		t.Errorf("REST() = %v, want %v", err, apierr.ErrNotFound)
-	}
-	before := b.RESTCalls(vsphere.LegacyRESTPath)
-	must(t, s.REST(ctx, everyCall))
-	if n := b.RESTCalls(vsphere.LegacyRESTPath) - before; n != 0 {
-		t.Errorf("%d calls to %s", n, vsphere.LegacyRESTPath)
-	}
-}
-
-// A 404 from a vCenter that starts does not decide where the API is.
-func TestUnavailableRESTPathDecidesNothing(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, tagged())
-	s := b.open(t, session.Options{})
-	ctx := bounded(t)
-	must(t, s.REST(ctx, everyCall))
-	b.Inject(vsphere.GroupTags, simserver.Nth(1), simserver.Status(http.StatusNotFound))
-	b.Inject(vsphere.GroupTags, simserver.Nth(2), simserver.Status(http.StatusServiceUnavailable))
-	if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrUnavailable) {
-		t.Errorf("REST() = %v, want %v", err, apierr.ErrUnavailable)
-	}
-	before := b.RESTCalls(vsphere.LegacyRESTPath)
-	must(t, s.REST(ctx, everyCall))
-	if n := b.RESTCalls(vsphere.LegacyRESTPath) - before; n != 0 {
-		t.Errorf("%d calls to %s", n, vsphere.LegacyRESTPath)
 	}
 }
 

@@ -181,36 +181,6 @@ func TestNewPasswordIsTriedAtOnce(t *testing.T) {
 	must(t, s.SOAP(ctx, find))
 }
 
-// VS-AUTH-7: a password that was changed elsewhere is refused once, and then tried again
-// within the limit of the password.
-func TestOutdatedPassword(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	s := b.open(t, session.Options{Clock: b.clock})
-	ctx := bounded(t)
-	must(t, errors.Join(s.SOAP(ctx, find), s.REST(ctx, list)))
-	b.SetPassword("second")
-	b.TerminateSessions()
-	for range 5 {
-		if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrDenied) {
-			t.Errorf("SOAP() = %v, want %v", err, apierr.ErrDenied)
-		}
-		if err := s.REST(ctx, list); !errors.Is(err, apierr.ErrDenied) {
-			t.Errorf("REST() = %v, want %v", err, apierr.ErrDenied)
-		}
-	}
-	if n := b.Count("Login") + b.Count("RESTLogin"); n != 3 {
-		t.Errorf("%d logins, want two that worked and one that did not", n)
-	}
-	for range 180 {
-		b.clock.Step(time.Second)
-		_, _ = s.SOAP(ctx, find), s.REST(ctx, list)
-	}
-	if n := len(b.RefusedLogins()); n != 2 {
-		t.Errorf("%d refused logins in three minutes, want 2", n)
-	}
-}
-
 // VS-AUTH-5: a refused login has the source read again, even without a change of
 // the source that was noticed.
 func TestRefusalReadsAgain(t *testing.T) {

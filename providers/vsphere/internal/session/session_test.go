@@ -100,30 +100,6 @@ func TestLogsInAgain(t *testing.T) {
 	}
 }
 
-// A vCenter that restarts has no session left and refuses connections meanwhile.
-// Nothing has to be done for it.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t, vsphere.VCenterSpec{})
-	b.endpoint.RoundTrips = 1
-	s := b.open(t, session.Options{Clock: b.clock})
-	ctx := bounded(t)
-	if err := s.SOAP(ctx, find); err != nil {
-		t.Fatalf("SOAP() = %v", err)
-	}
-	b.TerminateSessions()
-	b.Down()
-	if err := s.SOAP(ctx, find); !errors.Is(err, apierr.ErrUnavailable) {
-		t.Errorf("SOAP() while down = %v, want %v", err, apierr.ErrUnavailable)
-	}
-	if err := b.Up(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SOAP(ctx, find); err != nil {
-		t.Errorf("SOAP() after the restart = %v", err)
-	}
-}
-
 // VS-SESSION-3: a session whose calls are refused may still exist: it is ended.
 func TestRefusedSessionsAreEnded(t *testing.T) {
 	t.Parallel()
