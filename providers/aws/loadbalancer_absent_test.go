@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 )
@@ -64,44 +62,5 @@ func TestServiceWithoutAHostnameNeedsNoVPC(t *testing.T) {
 	})
 	if calls["DescribeSubnets"] > 0 {
 		t.Errorf("it reads subnets: %v", calls)
-	}
-}
-
-// The subnets are read once a minute for all Services whose load balancers were
-// deleted by others, and not at all for one that has its load balancer.
-func TestDeletionsShareTheReadOfSubnets(t *testing.T) {
-	t.Parallel()
-	for name, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := balance(t)
-			first, second := two(options...)
-			for _, svc := range []*v1.Service{first, second} {
-				b.ensure(svc)
-			}
-			b.lb = b.controller()
-			calls := b.calls(func() {
-				for _, svc := range []*v1.Service{first, second} {
-					if !b.exists(svc) {
-						t.Error("Get reports that there is none")
-					}
-					b.remove(svc)
-				}
-			})
-			if calls["DescribeSubnets"] > 0 {
-				t.Errorf("it reads subnets although there are load balancers: %v", calls)
-			}
-			calls = b.calls(func() {
-				for _, svc := range []*v1.Service{first, second, first} {
-					if b.exists(svc) {
-						t.Error("Get reports that there is one")
-					}
-					b.remove(svc)
-				}
-			})
-			if calls["DescribeSubnets"] != 1 {
-				t.Errorf("want one read of subnets: %v", calls)
-			}
-		})
 	}
 }

@@ -95,9 +95,8 @@ func tenants(t *testing.T, managed bool, options ...kubetest.ServiceOption) (our
 	return ours, theirs
 }
 
-// TestTwoClusters has each of two clusters in one VPC create, change and delete
-// while the other one has a load balancer. Neither ever changes resources of
-// the other.
+// AWS-LB-18: each of two clusters in one VPC creates, changes and deletes while
+// the other one has a load balancer. Neither ever changes resources of the other.
 func TestTwoClusters(t *testing.T) {
 	t.Parallel()
 	brought := annotate(request.AnnotationSecurityGroups, broughtGroup)

@@ -148,29 +148,6 @@ func TestDeleteSparesGroups(t *testing.T) {
 	}
 }
 
-// A group that is in use makes the service controller retry, without holding
-// its worker; once it is free the rest is deleted.
-func TestDeletionDoesNotWaitForGroups(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	before := b.Leaks()
-	svc := web()
-	b.ensure(svc)
-	in := b.Interceptor().Inject("DeleteSecurityGroup", simserver.Always(), sim.Error(400, "DependencyViolation", "resource has a dependent object"))
-	if err := b.lb.EnsureLoadBalancerDeleted(t.Context(), flagged, svc); !errors.Is(err, apierr.ErrConflict) {
-		t.Errorf("got %v", err)
-	}
-	if n := b.Interceptor().Count("DeleteSecurityGroup"); n != 1 {
-		t.Errorf("it queried %d times", n)
-	}
-	if classic, _ := b.LoadBalancers(); len(classic) != 0 || !b.exists(svc) {
-		t.Errorf("load balancers %v, and Get must report what is left", classic)
-	}
-	in.Remove()
-	b.remove(svc)
-	b.same(before)
-}
-
 // AWS-DELETE-3: that other load balancers may not be read does not keep those who
 // have none from being deleted, but the one of a Service must not be leaked.
 func TestOtherKindDenied(t *testing.T) {

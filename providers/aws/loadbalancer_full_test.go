@@ -40,23 +40,6 @@ func TestNodeJoinsBehindAFullSecurityGroup(t *testing.T) {
 	}
 }
 
-// Services that share a full security group do not each try it.
-func TestFullSecurityGroupIsTriedByOneService(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	b.fill(b.seed.NodeGroup, quota)
-	first, second := two(nlb())
-	b.ensure(first)
-	if calls := b.calls(func() { b.ensure(second) }); calls["AuthorizeSecurityGroupIngress"] > 0 {
-		t.Errorf("the second one costs %v", calls)
-	}
-	b.RemoveRule(b.seed.NodeGroup, userRule(quota-1))
-	b.lb.Groups.Written() // as after the age at which groups are read again
-	if calls := b.calls(func() { b.ensure(second) }); calls["AuthorizeSecurityGroupIngress"] == 0 {
-		t.Error("a group that has fewer rules than before is not tried again")
-	}
-}
-
 // Health checks do not move to a port that a full security group of nodes does
 // not allow: the load balancer serves as before, and moves once there is room.
 func TestHealthChecksStayUntilASecurityGroupHasRoom(t *testing.T) {

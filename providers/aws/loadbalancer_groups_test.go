@@ -73,32 +73,6 @@ func TestRulesOfFormerGroupsGoWithTheLoadBalancer(t *testing.T) {
 	}
 }
 
-// Deleting a classic load balancer reads no other one if its own security group
-// has no other user.
-func TestDeletionReadsNoOtherClassicLoadBalancers(t *testing.T) {
-	t.Parallel()
-	for _, fresh := range []bool{false, true} {
-		b := balance(t)
-		svc, other := two()
-		b.ensure(svc)
-		b.ensure(other)
-		if fresh {
-			b.lb = b.controller()
-		}
-		reads := len(b.Requests("elb.DescribeLoadBalancers"))
-		if !b.exists(svc) {
-			t.Error("Get reports that there is none")
-		}
-		b.remove(svc)
-		for _, read := range b.Requests("elb.DescribeLoadBalancers")[reads:] {
-			if read.Form.Get("LoadBalancerNames.member.1") != webName {
-				t.Errorf("it reads %v", read.Form)
-			}
-		}
-		b.reachable(apiName)
-	}
-}
-
 // A rule of a user that names the security group of a load balancer delays the
 // deletion of the Service for ten minutes, not forever. Each attempt costs one
 // call to delete the group.

@@ -184,26 +184,6 @@ func idOf(n *v1.Node) string {
 	return n.Spec.ProviderID[strings.LastIndex(n.Spec.ProviderID, "/")+1:]
 }
 
-// A gap that an update finds first makes it fail, so that the service controller
-// calls EnsureLoadBalancer, which has it try again.
-func TestUpdateThatFindsAGapFails(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	svc := web(nlb())
-	b.ensure(svc)
-	starting := b.seed.AddNode(sim.InstanceSpec{State: sim.Pending})
-	b.nodes = append(b.nodes, nodesOf(starting)...)
-	b.retried(b.update(svc), starting)
-	b.retried(b.sync(svc), starting)
-	b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
-	if err := b.update(svc); err != nil {
-		t.Errorf("the service controller tries again anyway: %v", err)
-	}
-	another := b.seed.AddNode(sim.InstanceSpec{State: sim.Pending})
-	b.nodes = append(b.nodes, nodesOf(another)...)
-	b.retried(b.update(svc), another)
-}
-
 // A target that AWS always rejects causes no retries.
 func TestRefusedTargetCausesNoRetries(t *testing.T) {
 	t.Parallel()
@@ -213,26 +193,5 @@ func TestRefusedTargetCausesNoRetries(t *testing.T) {
 	b.nodes = append(b.nodes, nodesOf(b.seed.AddNode(sim.InstanceSpec{Type: "t1.micro"}))...)
 	if err := errors.Join(b.update(svc), b.sync(svc), b.update(svc)); err != nil {
 		t.Error(err)
-	}
-}
-
-// A retry costs what an unchanged sync costs, and no write. Four of the calls are
-// shared with other Services.
-func TestRetryCostsFewCalls(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	b.fill(b.seed.NodeGroup, quota)
-	svc := web(nlb())
-	b.ensure(svc)
-	calls := b.calls(func() { b.retried(b.sync(svc), "L-0EA8095F") })
-	sum := 0
-	for op, n := range calls {
-		sum += n
-		if sim.Mutating(op) {
-			t.Errorf("%d calls of %s", n, op)
-		}
-	}
-	if sum > 8 {
-		t.Errorf("%d calls: %v", sum, calls)
 	}
 }

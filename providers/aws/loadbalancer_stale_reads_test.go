@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -161,32 +160,5 @@ func once(fault simserver.Fault) simserver.Fault {
 			return
 		}
 		fault(w, r, apply)
-	}
-}
-
-// Only writes of security groups have them read again: many Services that change
-// otherwise share a read.
-func TestChangesShareTheReadOfSecurityGroups(t *testing.T) {
-	t.Parallel()
-	const many = 10
-	for kind, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			account{nodes: 3, services: many, options: options}.test(t, func(b *balanced) {
-				services := twoPorts(0, many, options...)
-				b.ensureAll(services)
-				b.refillBuckets()
-				for i, svc := range services {
-					if svc.Annotations == nil {
-						svc.Annotations = map[string]string{}
-					}
-					svc.Annotations[string(request.AnnotationHealthCheckInterval)] = fmt.Sprint(20 + i)
-				}
-				changed := b.measure("changed", func() { b.ensureAll(services) })
-				if n := changed.calls["DescribeSecurityGroups"]; n > 2 || len(changed.writes()) == 0 {
-					t.Errorf("%d reads of security groups; calls: %v", n, changed.calls)
-				}
-			})
-		})
 	}
 }

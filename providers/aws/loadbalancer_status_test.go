@@ -6,25 +6,18 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	clienttesting "k8s.io/client-go/testing"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/api"
-	servicecontroller "k8s.io/cloud-provider/controllers/service"
-	"k8s.io/component-base/featuregate"
-	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -57,81 +50,6 @@ func hostnameOf(t testing.TB, kube kubernetes.Interface, name string) string {
 	}
 
 	return svc.Status.LoadBalancer.Ingress[0].Hostname
-}
-
-// A new Service behind a full security group gets its hostname from the service
-// controller, and its rules some minutes after the quota was raised, without any event.
-// Meanwhile it makes few calls.
-func TestServiceControllerBehindAFullSecurityGroup(t *testing.T) {
-	t.Parallel()
-	for kind, options := range map[string][]kubetest.ServiceOption{"classic": nil, "network": {nlb()}} {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			inSlowRegion(t, func(b *balanced) {
-				b.fill(b.seed.NodeGroup, quota)
-				kube := kubetest.NewClientset()
-				stop := b.runServiceController(kube)
-				defer stop()
-				svc := web(options...)
-				if _, err := kube.CoreV1().Services(svc.Namespace).Create(b.t.Context(), svc, metav1.CreateOptions{}); err != nil {
-					b.t.Fatal(err)
-				}
-				time.Sleep(20 * time.Second)
-				if hostnameOf(b.t, kube, svc.Name) == "" {
-					b.t.Error("the status has no hostname")
-				}
-				if len(b.BlockedTraffic(webName)) == 0 {
-					b.t.Fatal("the rules fit")
-				}
-				time.Sleep(30 * time.Minute)
-				calls := b.calls(func() { time.Sleep(5 * time.Minute) })
-				sum := 0
-				for _, n := range calls {
-					sum += n
-				}
-				if sum > 12 {
-					b.t.Errorf("%d calls in five minutes: %v", sum, calls)
-				}
-
-				b.SetRuleQuota(2 * quota)
-				time.Sleep(2 * service.MaxRetryAfter)
-				b.reachable(webName)
-				if calls := b.calls(func() { time.Sleep(time.Hour) }); len(calls) > 0 {
-					b.t.Errorf("the load balancer is complete, and costs %v", calls)
-				}
-			})
-		})
-	}
-}
-
-// runServiceController runs the service controller with the Nodes until it is
-// stopped.
-func (b *balanced) runServiceController(kube *kubetest.Clientset) (stop func()) {
-	b.t.Helper()
-	for _, n := range b.nodes {
-		if err := kube.Tracker().Add(n); err != nil {
-			b.t.Fatal(err)
-		}
-	}
-	b.lb.services.SetClients(clientsOf{kube: kube})
-	factory := informers.NewSharedInformerFactory(kube, 0)
-	controller, err := servicecontroller.New(balancers{lb: b.lb}, kube,
-		factory.Core().V1().Services(), factory.Core().V1().Nodes(), flagged, featuregate.NewFeatureGate())
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(b.t.Context())
-	var all sync.WaitGroup
-	all.Go(func() { controller.Run(ctx, 1, controllersmetrics.NewControllerManagerMetrics("test")) })
-	factory.Start(ctx.Done())
-	time.Sleep(time.Minute) // the Nodes are synced, so that no Service is while they are
-
-	return func() {
-		cancel()
-		all.Wait()
-		factory.Shutdown()
-		time.Sleep(time.Hour) // let delayed items and tickers of the queues end
-	}
 }
 
 // The status of a Service is written before the service controller is told to

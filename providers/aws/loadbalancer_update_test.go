@@ -347,27 +347,3 @@ func (b *balanced) syncedOf(svc *v1.Service) (known *syncedState) {
 
 	return known
 }
-
-// Services of the same Nodes share the lists of these: 100 Services of 1,000
-// Nodes would have 8 MB of them.
-func TestSyncedLoadBalancersShareLists(t *testing.T) {
-	t.Parallel()
-	b := balance(t)
-	first, second := two(nlb())
-	b.ensure(first)
-	b.ensure(second)
-	b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(1)...)...)
-	for _, svc := range []*v1.Service{first, second} {
-		if err := b.update(svc); err != nil {
-			t.Fatal(err)
-		}
-	}
-	one, other := b.syncedOf(first), b.syncedOf(second)
-	if len(one.nodes) != 4 {
-		t.Fatalf("got %d nodes", len(one.nodes))
-	}
-	if &one.nodes[0] != &other.nodes[0] || &one.request.Targets[0] != &other.request.Targets[0] ||
-		&one.instances.Registered[0] != &other.instances.Registered[0] {
-		t.Error("each has lists of its own")
-	}
-}

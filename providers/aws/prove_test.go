@@ -162,18 +162,3 @@ func TestProveHanging(t *testing.T) {
 		}
 	})
 }
-
-// Without a VPC and a cluster in the file, those of the own instance are proven.
-func TestProveOwnInstance(t *testing.T) {
-	t.Parallel()
-	cloud, _, self := startCloud(t)
-	p := providertest.Proof{
-		Reason: "a Node is the instance itself", Text: "[Global]\nRegion = us-west-2\n" + serviceOverrides(cloud),
-		Nodes: []*v1.Node{kubetest.Node("self", kubetest.ProviderID("aws:///us-west-2a/"+self))}, Scope: "cluster demo", Found: 1,
-		Prove: func(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
-			return proveWith(ctx, candidate, cloudTuning{client: impatient})
-		},
-		Changes: func() []string { return slices.Sorted(maps.Keys(cloud.Writes())) },
-	}
-	p.Check(t)
-}

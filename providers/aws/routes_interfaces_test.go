@@ -144,48 +144,6 @@ func TestRoutesByListedInterface(t *testing.T) {
 	}
 }
 
-// TestForeignInterfacesCostLittle: what routes to the interfaces of others cost
-// depends neither on how many there are nor on how often routes are listed.
-func TestForeignInterfacesCostLittle(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, sim.Options{})
-	const many = 150
-	for i := range many {
-		r.foreignInterface(pods(i))
-	}
-	id := r.seed.AddNodes(1)[0]
-	r.AddRoute(r.seed.PrivateTable, sim.RouteSpec{Destination: pods(many), Instance: id})
-	clock := clocktesting.NewFakeClock(time.Now())
-	c := r.connect(cloudTuning{routes: clock})
-	r.withNodes(c, node(id, named("n")))
-	pass := func(reason string, want map[string]int) {
-		t.Helper()
-		calls := r.calls(func() {
-			if diff := cmp.Diff([]string{pods(many) + " -> n"}, listed(t, c)); diff != "" {
-				t.Errorf("%s: routes (-want +got):\n%s", reason, diff)
-			}
-		})
-		if diff := cmp.Diff(want, calls); diff != "" {
-			t.Errorf("%s: calls (-want +got):\n%s", reason, diff)
-		}
-	}
-	alone, queried := map[string]int{"DescribeRouteTables": 1}, map[string]int{"DescribeRouteTables": 1, describeInterfaces: 1}
-	pass("the first time", queried)
-	for range 5 {
-		pass("known", alone)
-	}
-	clock.Step(5 * time.Minute)
-	pass("too old", queried)
-	r.foreignInterface("192.0.2.0/24")
-	pass("one more", queried)
-	pass("known again", alone)
-	for _, request := range r.Requests(describeInterfaces)[2:] {
-		if request.Form.Has("Filter.1.Value.2") {
-			t.Errorf("known interfaces are queried again: %v", request.Form)
-		}
-	}
-}
-
 // TestInterfacesCannotBeRead: without the permission, routes are listed as far as
 // that goes; another failure is an error, so that no route is taken for another.
 func TestInterfacesCannotBeRead(t *testing.T) {

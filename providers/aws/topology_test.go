@@ -110,34 +110,6 @@ func TestTopologyErrors(t *testing.T) {
 	}
 }
 
-// TestTopologyAfterPermission: Nodes that join some minutes after the permission
-// was added get their labels, without a restart.
-func TestTopologyAfterPermission(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, sim.Options{})
-	clock := clocktesting.NewFakeClock(time.Now())
-	c := r.connect(cloudTuning{source: nodes.Tuning{TopologyClock: clock}})
-	r.Interceptor().Inject(describeTopology, simserver.Always(), sim.Denied())
-	add := func() string {
-		return r.seed.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
-	}
-	calls := r.calls(func() {
-		for range 5 {
-			if layers, err := r.layers(c, add()); err != nil || layers != nil {
-				t.Errorf("without the permission: %v, %v", layers, err)
-			}
-		}
-	})
-	if calls[describeTopology] != 1 {
-		t.Errorf("5 Nodes cost %d calls that are denied, want 1", calls[describeTopology])
-	}
-	r.Interceptor().Clear()
-	clock.Step(10 * time.Minute)
-	if layers, err := r.layers(c, add()); err != nil || !slices.Equal(layers, []string{"a"}) {
-		t.Errorf("with the permission: %v, %v", layers, err)
-	}
-}
-
 // TestTopologyCache: an empty result counts for 24 h, for the instance where the
 // type matches the pattern, for the type otherwise.
 func TestTopologyCache(t *testing.T) {
