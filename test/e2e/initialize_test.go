@@ -31,6 +31,9 @@ func twoSites(vms, dual []vsphere.VMSpec) []vsphere.VCenterSpec {
 	}
 }
 
+// vcenterLabel names the vCenter of the VM of a Node.
+const vcenterLabel = "multicloud-ccm.io/vcenter-uuid"
+
 // labeled are the labels of an initialized node, and those
 // of --node-labels.
 func labeled(instanceType, zone, region, team string) map[string]string {

@@ -83,8 +83,3 @@ func (r *region) wantNoLeaks(t *testing.T) {
 		t.Errorf("left in the cloud: %s", left)
 	}
 }
-
-// configWithoutMetadata sets in the file whatever the metadata would.
-func (r *region) configWithoutMetadata(cluster string) string {
-	return awsConfig + "Region = " + r.Region() + "\nVPC = " + r.seed.VPC + "\nKubernetesClusterID = " + cluster + "\n"
-}

@@ -22,7 +22,6 @@ import (
 const (
 	typeAnnotation     = "service.beta.kubernetes.io/aws-load-balancer-type"
 	internalAnnotation = "service.beta.kubernetes.io/aws-load-balancer-internal"
-	groupsAnnotation   = "service.beta.kubernetes.io/aws-load-balancer-security-groups"
 
 	classic = ""
 	network = "nlb"
