@@ -26,12 +26,8 @@ CHECK := -race
 # Tests need no vet of their own: make lint runs all of its checks. A slow or busy machine
 # takes a multiple of the time.
 TEST := -vet=off -timeout 2h
-# The tests of OpenStack that run anyway without the race detector, or count calls: a page is one.
-COUNTING := ^Test(Schedules|LossOfHalf|Crash|Cost|BusyCloud|Stuck|Budget|NewNetwork|LoadBalancerAdoptionNetworks|Trunk|PortsOfOthers|LoadBalancerMany)
-COUNTING_PARTS := ^Test(ClientRanges|Cost|FailedList|FindByName|FullLook|ManyPendingForEver|MemberSubnets|MemberSubnetsAge|MemberSubnetsOfManyNodes|MissingExtensions|NewGroup|NodeJoins|PortsBySecurityGroupWithoutExtension|ReadsOfManyNodes|RulesFollowTheService|SharedLooks|ShortWaits)$$
-# What is too much for the race detector, which gets a sample of it. Without a
-# list of packages the closing lines of the tests are printed.
-exhaustive = env CGO_ENABLED=0 go test -C providers/$(1) -trimpath $(TEST) -run '$(2)'
+# Tests without the race detector, which gets a sample of what they explore (test/profile).
+EXPLORE = env CGO_ENABLED=0 go test -trimpath $(TEST)
 # Tests of real services. More of them side by side only wait for the one worker of Neutron.
 SERVICES = OPENSTACK_DIR="$(abspath $(OPENSTACK_DIR))" go test $(CHECK) -vet=off -tags openstackservices -timeout 90m -count=1 -v -parallel 6
 
@@ -41,7 +37,7 @@ UPSTREAM := aws-cloud-controller-manager openstack-cloud-controller-manager vsph
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-busy test-chart test-alerts helm manifests exhaustive-aws exhaustive-openstack e2e e2e-upstream e2e-openstack e2e-cluster soak size lint generate verify vulnerabilities demo bench image tools clean FORCE
+.PHONY: help build test test-busy test-chart test-alerts helm manifests e2e e2e-upstream e2e-openstack e2e-cluster soak size lint generate verify vulnerabilities demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,7 +63,7 @@ test: tools helm bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included; 
 	@tools/build gotestsum >/dev/null
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
 	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json --raw-command -- tools/tests $(CHECK) $(TEST)
-	@$(MAKE) --no-print-directory -j2 exhaustive-aws exhaustive-openstack
+	@$(PROGRESS) "testing providers without the race detector" $(EXPLORE) -short ./providers/aws ./providers/openstack ./providers/openstack/internal/octavia
 	cd tools/image && go test $(CHECK) $(TEST) ./...
 	@echo 'The slowest tests of the run with the race detector:'
 	@"$$(tools/build --path gotestsum)" tool slowest --jsonfile bin/tests.json | awk '$$2 !~ "/" && shown++ < 10 { print "  " $$0 }'
@@ -77,12 +73,6 @@ test-busy: ## Run all tests TIMES times beside a busy loop for each processor, a
 
 test-alerts: # Alerts and dashboard of the chart, with the packages of Prometheus
 	cd test/alerts && env CGO_ENABLED=0 go test -trimpath $(TEST) ./...
-
-exhaustive-aws: # Every crash, the cost of many load balancers and all kinds of them
-	@$(PROGRESS) "exploring AWS without the race detector" $(call exhaustive,aws,^TestCrash|^TestCostOf(Many|500)|^TestManyServices|^TestConformanceLoadBalancers)
-
-exhaustive-openstack: # A tenth of the schedules of faults, crashes, costs and all kinds of load balancers
-	@$(PROGRESS) "exploring OpenStack without the race detector" $(call exhaustive,openstack,^TestSchedules|^TestLossOfHalf|^TestCrash|^TestCost|^TestBusyCloud|^TestConformanceLoadBalancers) -short
 
 test-chart: helm bin/kubeconform test-alerts ## Test the Helm chart, its alerts and the examples without a cluster
 	@tools/build helm-unittest kubectl >/dev/null
@@ -109,11 +99,9 @@ e2e-cluster: helm ## Run the image as the Pod of the chart on a real node; see d
 	@$(MAKE) --no-print-directory image PLATFORMS="$$(go env GOARCH)"
 	IMAGE_ARCHIVE="$(CURDIR)/bin/image/image-linux-$$(go env GOARCH).tar" go test $(CHECK) -vet=off -tags e2ecluster -timeout 60m -count=1 -v ./test/e2ecluster
 
-soak: ## Simulate a day of the vSphere provider, faults of OpenStack and pages of three rows; some minutes of CPU time
-	@$(PROGRESS) "simulating a day of a vCenter" $(call exhaustive,vsphere,^TestSoak) -v -count=1
-	@$(PROGRESS) "exploring schedules of faults and crashes of OpenStack" $(call exhaustive,openstack,^TestSchedules|^TestCrash) -v -count=1
-	@$(PROGRESS) "running the tests of OpenStack with pages of three rows" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING)' -count=1
-	@$(PROGRESS) "running those of its packages" $(call exhaustive,openstack,.) -tags smallpages -skip '$(COUNTING_PARTS)' -count=1 ./internal/...
+soak: ## Simulate a day of the vSphere provider, all faults of AWS and OpenStack, and pages of three rows; many minutes of CPU time
+	@export TEST_SEED="$${TEST_SEED:-$$RANDOM}" && $(PROGRESS) "testing providers with TEST_SEED=$$TEST_SEED" \
+		$(EXPLORE) -tags smallpages -count=1 ./providers/aws ./providers/openstack/... ./providers/vsphere
 
 size: ## Print the lines of each part, and what EnsureLoadBalancer reaches in DIRECTORY, by default this one
 	@$(PROGRESS) "counting" go -C tools/size run . "$(abspath $(or $(DIRECTORY),.))"

@@ -18,12 +18,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/loadbalancers"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestConformanceLoadBalancers runs the suite of all providers over classic load
-// balancers, and over network ones with and without security groups: over those
-// with security groups with the race detector, which is every case once, and
-// over the others without it. "make test" does both.
+// balancers, and over network ones with and without security groups. With the race
+// detector it runs over those with security groups alone, without faults of single calls.
 func TestConformanceLoadBalancers(t *testing.T) {
 	t.Parallel()
 	kind, internal := string(request.AnnotationType), string(request.AnnotationInternal)
@@ -67,8 +67,9 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		return &balancersAdapter{mutableAdapter: newMutableAdapter(t, "NLBSecurityGroupMode = Managed")}
 	}
 	managed.Budget.Create += 3 // the group, its rules, and the look for it
-	adapters := map[string]loadbalancers.Adapter{"Classic": classic, "Network": network}
-	if raceDetector {
+	adapters := map[string]loadbalancers.Adapter{"Classic": classic, "Network": network, "Managed": managed}
+	if profile.Race {
+		managed.Without.FaultInjection = true
 		adapters = map[string]loadbalancers.Adapter{"Managed": managed}
 	}
 	for name, adapter := range adapters {

@@ -35,8 +35,8 @@ func TestCrashInSlowCloud(t *testing.T) {
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				t.Parallel()
-				sampler := newSampler(t)
-				if sampler == nil {
+				sample, random := crashSample(t)
+				if random == nil {
 					return
 				}
 				c, explorer := newCrash(t, shared, all[what])
@@ -48,7 +48,7 @@ func TestCrashInSlowCloud(t *testing.T) {
 						}
 					}
 				}
-				for _, n := range sampler.of(len(injections)) {
+				for _, n := range sample.of(random, len(injections)) {
 					c.slowly(slow, injections[n])
 				}
 			})

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/record"
@@ -18,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws/faulttest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // leastCases and leastPairs are how many cases there are at least with one fault
@@ -29,11 +28,10 @@ const (
 
 // TestCrash injects every fault at every call of every operation on load
 // balancers. A process that starts then has to reach the same end as without
-// faults, or has to find all that there is to delete. With the race detector a
-// sample of the cases runs.
+// faults, or has to find all that there is to delete. With the race detector and
+// with -short a sample of the cases runs.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	began := time.Now()
 	all, faults, golden := scenarios(), explore.Faults(), recordings.Read(t, "testdata/recordings")
 	var ran, cases, doubles, ends atomic.Int64
 	t.Run("all", func(t *testing.T) {
@@ -41,8 +39,8 @@ func TestCrash(t *testing.T) {
 		for name, s := range all {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				sampler := newSampler(t)
-				if sampler == nil {
+				sample, random := crashSample(t)
+				if random == nil {
 					return
 				}
 				c, explorer := newCrash(t, shared, s)
@@ -50,16 +48,12 @@ func TestCrash(t *testing.T) {
 					return
 				}
 				golden.Compare(t, name, c.recorded)
-				for _, n := range sampler.of((explorer.Baseline(t).Calls + 1) * len(faults)) {
+				for _, n := range sample.of(random, (explorer.Baseline(t).Calls+1)*len(faults)) {
 					explorer.Inject(t, explore.Injection{First: 1 + n/len(faults), Fault: faults[n%len(faults)]})
 					cases.Add(1)
 				}
-				random := sampler.random
-				if random == nil {
-					random = rand.New(rand.NewPCG(hashOf(name), pairs))
-				}
-				explorer.InjectPairs(t, random, sampler.pairs)
-				doubles.Add(int64(sampler.pairs))
+				explorer.InjectPairs(t, random, sample.pairs)
+				doubles.Add(int64(sample.pairs))
 				c.unaltered()
 				ends.Add(int64(explorer.Outcomes()))
 				ran.Add(1)
@@ -71,9 +65,9 @@ func TestCrash(t *testing.T) {
 
 		return
 	}
-	report(t, "%d cases of operation, call and fault in %d scenarios, %d with two faults, %d different outcomes, in %s",
-		cases.Load(), ran.Load(), doubles.Load(), ends.Load(), time.Since(began).Round(time.Second))
-	if raceDetector || int(ran.Load()) < len(all) {
+	t.Logf("%d cases of operation, call and fault in %d scenarios, %d with two faults, %d different outcomes, with %s=%d",
+		cases.Load(), ran.Load(), doubles.Load(), ends.Load(), profile.Variable, profile.Seed(t))
+	if profile.Of(true, true, false) || int(ran.Load()) < len(all) {
 		return // a sample, or scenarios selected with -run
 	}
 	if cases.Load() < leastCases || doubles.Load() < leastPairs {

@@ -2,15 +2,10 @@ package aws
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,9 +14,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
@@ -29,45 +24,7 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestMain configures the SDK with the keys of the simulated cloud, and nothing
-// else of what the machine has.
-func TestMain(m *testing.M) {
-	id, secret := new(sim.Cloud).AccessKey()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret,
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
-	} {
-		if err := os.Setenv(name, value); err != nil {
-			panic(err)
-		}
-	}
-	// Encoding requests and responses makes much garbage; memory is cheaper here.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-	flag.Parse()
-	if flag.Lookup("test.v").Value.String() != "true" { // with -json, it is test2json
-		klog.SetLogger(klog.Logger{}) // the logs of hundreds of processes at once are not readable
-	}
-	status := m.Run()
-	if err := printCPUTime(os.Stdout); err != nil {
-		panic(err)
-	}
-	os.Exit(status)
-}
-
-// printCPUTime prints what the tests cost. Go shows it without -v if the tests
-// run without a list of packages.
-func printCPUTime(w io.Writer) error {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return err
-	}
-	cpu := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	_, err := fmt.Fprintf(w, "CPU time of the tests of this package: %s\n", cpu.Round(time.Second))
-
-	return err
-}
+func TestMain(m *testing.M) { awstest.Main(m) }
 
 const demo = "demo"
 

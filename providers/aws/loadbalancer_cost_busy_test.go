@@ -12,6 +12,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/securitygroup"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestCostOfManyDeletions deletes many Services with classic load balancers,
@@ -20,10 +21,7 @@ import (
 // any time.
 func TestCostOfManyDeletions(t *testing.T) {
 	t.Parallel()
-	count := 100
-	if raceDetector {
-		count = 20 // which the simulated region takes a fraction of the time for
-	}
+	count := profile.Of(20, 100, 100)
 	account{nodes: 3, services: count}.test(t, func(b *balanced) {
 		b.SetDeletionDelay(sim.TypicalDelays().NetworkInterfaces)
 		services := twoPorts(0, count)

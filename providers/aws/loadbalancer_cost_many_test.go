@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestCostOfManyServices counts the calls for 100 Services with network load
@@ -15,10 +16,7 @@ import (
 // With the race detector there are fewer Services and nodes.
 func TestCostOfManyServices(t *testing.T) {
 	t.Parallel()
-	count, limit := 100, 480
-	if raceDetector {
-		count, limit = 20, 110
-	}
+	count, limit := profile.Of(20, 100, 100), profile.Of(110, 480, 480)
 	many := account{busy: true, nodes: count, services: count, options: []kubetest.ServiceOption{nlb()}}
 	state := many.prepare(t)
 	t.Run("restart", func(t *testing.T) {
@@ -35,7 +33,7 @@ func TestCostOfManyServices(t *testing.T) {
 // nothing with the race detector, with which the region is too slow.
 func TestCostOf500Services(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if profile.Race {
 		return // TestCostOfManyServices has the same code run
 	}
 	const count, limit = 500, 2300

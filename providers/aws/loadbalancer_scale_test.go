@@ -11,6 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestManyServices creates a hundred Services at once and deletes them at once,
@@ -20,10 +21,7 @@ import (
 func TestManyServices(t *testing.T) {
 	t.Parallel()
 	const workers = 10
-	each := 50
-	if raceDetector {
-		each = 10 // decoding the rules of their nodes takes most of the time
-	}
+	each := profile.Of(10, 50, 50) // decoding the rules of their nodes takes most of the time
 	r := newRegion(t, sim.Options{
 		Zones:  small.Zones,
 		Limits: sim.Limits{RulesPerSecurityGroup: 1000},

@@ -19,8 +19,10 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // production returns the ages of production, with deadlines for a busy machine.
@@ -37,6 +39,7 @@ func production() tuning {
 // pages.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 
 	cases := map[string]struct {
 		reason             string
@@ -50,6 +53,9 @@ func TestBudgets(t *testing.T) {
 		"Foreign": {"foreign servers and ports cost pages", 63, 1000, 4, 4, 2},
 	}
 	for name, tc := range cases {
+		if profile.Race && tc.nodes+tc.foreign > 300 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, tc.nodes, openstack.Options{})
@@ -120,6 +126,7 @@ func (f *fleet) connectTainted(t *testing.T, times tuning) (*cloud, kubernetes.I
 // controller confirms each server and its actions, and all Nodes are gone at once.
 func TestBudgetOfMissing(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	const lost = 50
 	f := newFleet(t, 100, openstack.Options{})
 	times := production()
@@ -158,6 +165,7 @@ func TestBudgetOfMissing(t *testing.T) {
 // are not ready costs the list, and no Node is gone or shut down.
 func TestBudgetOfDownCell(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	f := newFleet(t, 100, openstack.Options{})
 	f.SetCell("", "cell1", openstack.CellDown)
 	times := production()
@@ -183,6 +191,7 @@ func TestBudgetOfDownCell(t *testing.T) {
 // requested again for each Node of a pass, and the Nodes are known without it.
 func TestBudgetOfFailure(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	for op, filter := range map[string]string{"nova.ListServersDetail": "name", "neutron.ListPorts": "device_id"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
@@ -215,6 +224,7 @@ func TestBudgetOfFailure(t *testing.T) {
 // for a user that can list them.
 func TestBudgetOfOperator(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	f := newFleet(t, 40, openstack.Options{PageSize: 50})
 	for i := range 200 {
 		f.AddServer(openstack.ServerSpec{Name: "other", Project: openstack.ProjectOther, Networks: []openstack.ServerNetwork{
@@ -238,6 +248,7 @@ func TestBudgetOfOperator(t *testing.T) {
 // happens cost at most ten requests, and one for each sync of the routes.
 func TestBudgetOfRoutes(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	synctest.Test(t, testBudgetOfRoutes)
 }
 
@@ -246,7 +257,7 @@ func testBudgetOfRoutes(t *testing.T) {
 	f := newFleet(t, 0, openstack.Options{InMemory: true, StaleReads: new(openstack.StaleReads)})
 	subnet := f.AddSubnet(openstack.SubnetSpec{Network: f.AddNetwork(openstack.NetworkSpec{Name: network}), CIDR: "10.0.0.0/16"})
 	router := f.AddRouter(openstack.RouterSpec{Name: "router", Subnets: []string{subnet}})
-	for i := range 1000 {
+	for i := range profile.Of(100, 1000, 1000) {
 		node := f.add(fmt.Sprintf("node-%d", i+1), openstack.ServerSpec{Zone: "az-1"})
 		node.Spec.PodCIDRs = []string{fmt.Sprintf("10.244.%d.0/24", i+1)}
 		kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("10.0.%d.%d", 1+i/250, 2+i%250))(node)

@@ -19,12 +19,13 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestConformanceLoadBalancers runs the suite of all providers over load balancers of each
 // kind of cloud: with and without security groups for the members, with the provider OVN,
-// and on a cloud without tags and extensions that needs one call for each part. The one with
-// security groups runs with the race detector, the others without it.
+// and on a cloud without tags and extensions that needs one call for each part. With the race
+// detector only the one with security groups runs, without faults of single calls.
 func TestConformanceLoadBalancers(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]struct {
@@ -52,8 +53,8 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		}},
 	}
 	for name, kind := range kinds {
-		if (name == "Managed") != raceDetector {
-			continue // "make test" runs the package with and without the race detector
+		if profile.Race && name != "Managed" {
+			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 			adapter.Patience = time.Minute
 			adapter.InMemory = true
 			adapter.FaultPoints = 2 // TestCrash has all of them
+			adapter.Without.FaultInjection = profile.Race
 			if kind.adapt != nil {
 				kind.adapt(&adapter)
 			}

@@ -1,34 +1,11 @@
 package openstack
 
-import (
-	"os"
-	"strconv"
-	"strings"
-	"testing"
-)
+import "strings"
 
 // sharedCalls is how many kinds of faults share a call in the scenarios of single changes:
 // each call gets every sharedCalls-th kind, and each kind every sharedCalls-th call. Which
 // ones is up to the seed: all of the seeds 0 to sharedCalls-1 give each call each kind.
 const sharedCalls = 8
-
-// seedVariable is the environment variable that sets the seed of all samples of TestCrash.
-const seedVariable = "CRASH_SEED"
-
-// crashSeed returns the seed of the samples, 0 by default.
-func crashSeed(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv(seedVariable)
-	if text == "" {
-		return 0
-	}
-	seed, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
-		t.Fatalf("%s: %v", seedVariable, err)
-	}
-
-	return int(seed) //nolint:gosec // of 31 bits
-}
 
 // ofNodes are the changes that also change the security group of a Service.
 var ofNodes = []string{

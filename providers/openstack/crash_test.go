@@ -22,14 +22,16 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/recordings"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // With the race detector one of sampledKinds kinds of faults is injected, at sampledPoints
-// calls of each operation. Without it each operation also gets crashPairs pairs of faults.
-const sampledKinds, sampledPoints, crashPairs = 6, 1, 6
+// calls of each operation.
+const sampledKinds, sampledPoints = 6, 1
 
 // lastChange is longer than a change of a load balancer takes.
 const lastChange = 15 * time.Second
@@ -38,17 +40,22 @@ const lastChange = 15 * time.Second
 // (FW-LB-4, OS-LB-4, OS-LB-9, OS-LB-15, OS-LB-16, OS-LB-17), and a choice of them that has each call and
 // each fault for every change of TestLoadBalancerLive. A process that starts then has to reach the same
 // end as without faults, or has to find all that there is to delete. After each call, what
-// was served and is still wanted is served. With the race detector a sample of the cases
-// runs, and with -short a sample of the changes.
+// was served and is still wanted is served. With the race detector and with -short a sample
+// of the cases runs.
 func TestCrash(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	var cases, pairs atomic.Int64
-	seed := crashSeed(t)
+	seed := int(profile.Seed(t)) //nolint:gosec // of 31 bits
 	all, golden := crashScenarios(), recordings.Read(t, "testdata/recordings")
 	maps.Copy(all, liveScenarios())
 	t.Run("all", func(t *testing.T) {
 		for i, name := range slices.Sorted(maps.Keys(all)) {
-			if all[name].sparse > 0 && (raceDetector && (i+seed)%liveSample != 0 || testing.Short() && (i+seed)%shortSample != 0) {
+			share := profile.Of(4, 1, 1)
+			if all[name].sparse > 0 {
+				share = profile.Of(24, 8, 1)
+			}
+			if (i+seed)%share != 0 {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
@@ -62,11 +69,11 @@ func TestCrash(t *testing.T) {
 					}
 					golden.Compare(t, name, c.recording.String())
 					cases.Add(int64(c.sweep(t)))
-					if !raceDetector && all[name].sparse == 0 {
-						hash := fnv.New64()
+					if all[name].sparse == 0 {
+						hash, n := fnv.New64(), profile.Of(0, 2, 6)
 						_, _ = hash.Write([]byte(name))
-						c.explorer.InjectPairs(t, rand.New(rand.NewPCG(hash.Sum64(), uint64(crashPairs+seed))), crashPairs) //nolint:gosec // a sample
-						pairs.Add(crashPairs)
+						c.explorer.InjectPairs(t, rand.New(rand.NewPCG(hash.Sum64(), uint64(6+seed))), n) //nolint:gosec // a sample
+						pairs.Add(int64(n))
 					}
 				})
 			})
@@ -76,7 +83,7 @@ func TestCrash(t *testing.T) {
 		golden.Write(t, slices.Collect(maps.Keys(all)), recordingFile)
 	}
 	t.Logf("%d cases with one fault, %d with two; single changes with one in %d of their faults: %s=%d",
-		cases.Load(), pairs.Load(), sharedCalls, seedVariable, seed)
+		cases.Load(), pairs.Load(), sharedCalls, profile.Variable, seed)
 }
 
 // crash explores one scenario.
@@ -318,14 +325,14 @@ func (c *crash) sweep(t *testing.T) int {
 func (c *crash) inject(t *testing.T, kind explore.Injection, calls []int) int {
 	t.Helper()
 	spread := explore.Spread{}
-	if raceDetector {
+	if profile.Race {
 		if c.turn++; c.turn%sampledKinds != 0 {
 			return 0
 		}
 		spread.Points = sampledPoints
 	}
 	selected := spread.Of(len(calls))
-	if share := min(c.scenario.sparse, len(calls)); share > 1 {
+	if share := min(max(c.scenario.sparse, profile.Of(1, 4, 1)), len(calls)); share > 1 {
 		c.turn++
 		selected = slices.DeleteFunc(selected, func(n int) bool { return (n+c.turn)%share != 0 })
 	}

@@ -98,6 +98,7 @@ func TestMetadata(t *testing.T) {
 // names of their networks cost.
 func TestTrunk(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 
 	cases := map[string]struct {
 		reason string
@@ -155,6 +156,7 @@ func TestTrunk(t *testing.T) {
 // the project, in the order of Neutron. They cost one request for 50 Nodes.
 func TestPortsOfOthers(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 
 	cases := map[string]struct {
 		reason  string

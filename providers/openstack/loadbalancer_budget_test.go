@@ -18,8 +18,10 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // workers is how many Services the service controller syncs at once by default here.
@@ -151,6 +153,7 @@ func (s *lbSite) asOperator() {
 // TestCostOfServices (OS-LB-21, OS-COST-5): what operations on load balancers cost.
 func TestCostOfServices(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	cases := map[string]struct {
 		config         string
 		create, remove int // apart from polls
@@ -199,14 +202,12 @@ const looks = 3
 // ports of other projects.
 func TestCostOfManyServices(t *testing.T) {
 	t.Parallel()
-	for name, foreign := range map[string]int{"alone": 0, "300 foreign load balancers, an administrator": 300} {
+	openstacktest.CountsCalls(t)
+	for name, foreign := range map[string]int{"alone": 0, "many foreign load balancers, an administrator": profile.Of(60, 300, 300)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				n := 100
-				if raceDetector {
-					n /= 5
-				}
+				n := profile.Of(20, 100, 100)
 				// Quotas of load balancers are unlimited by default, those of floating IPs are 50. No
 				// read is stale: a change that is refused, since the one before has not ended, would
 				// be counted as a write.
@@ -253,26 +254,18 @@ func TestCostOfManyServices(t *testing.T) {
 	}
 }
 
-// busyServices is how many Services there are at once, fewer with the race detector.
-func busyServices() int {
-	if raceDetector {
-		return 10
-	}
-
-	return 100
-}
-
 // TestBusyCloud (OS-LB-6): 100 Services at once in a cloud that builds each in a minute,
 // takes two seconds for a POST and refuses the sixth one in flight are there in three
 // minutes. A Node that joins meanwhile is initialized in ten seconds.
 func TestBusyCloud(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	synctest.Test(t, func(t *testing.T) {
 		// An operator raises them for so many Services.
 		s := newSite(t, openstack.Options{Quotas: openstack.Quotas{FloatingIPs: 200, Ports: 2000}}, "")
 		busy := openstack.Error(503, "", "Project busy. Unable to lock the project. Please try again.")
 		s.Interceptor().Inject("octavia.CreateLoadBalancer", simserver.Always(), openstack.MaxInFlight(5, simserver.Slow(2*time.Second), busy))
-		services := manyServices(busyServices())
+		services := manyServices(profile.Of(10, 100, 100))
 		nodes := s.nodes
 		p := s.run(t, services...)
 		began := time.Now()
@@ -297,10 +290,7 @@ func TestBusyCloud(t *testing.T) {
 // five more workers than of them. With fewer workers, only those for which there is no room cost some.
 func TestManySlowCreations(t *testing.T) {
 	t.Parallel()
-	n := 60
-	if raceDetector {
-		n = 24
-	}
+	n := profile.Of(24, 60, 60)
 	for _, workers := range []int{n + 5, serviceSyncs} {
 		t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 			t.Parallel()
@@ -362,6 +352,7 @@ func (s *lbSite) initialize(t *testing.T, c *cloud, i int) {
 // before it.
 func TestStuckLoadBalancers(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	for name, tc := range map[string]struct {
 		creation  time.Duration // of a load balancer
 		deletions bool          // come first
@@ -375,7 +366,7 @@ func TestStuckLoadBalancers(t *testing.T) {
 			var alone, late time.Duration
 			synctest.Test(t, func(t *testing.T) { alone = newStuck(t, tc.creation, 0).run(t, tc.deletions) })
 			synctest.Test(t, func(t *testing.T) {
-				s := newStuck(t, tc.creation, 20)
+				s := newStuck(t, tc.creation, profile.Of(5, 20, 20))
 				late = s.run(t, tc.deletions)
 				s.check(t)
 			})

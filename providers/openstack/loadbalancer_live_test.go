@@ -24,6 +24,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // kind is a kind of load balancers that may do other things with a change.
@@ -44,10 +45,6 @@ func kinds() map[string]kind {
 	}
 }
 
-// One of so many changes runs with the race detector, and one of so many is crashed with
-// -short.
-const liveSample, shortSample = 24, 4
-
 // TestLoadBalancerLive changes each annotation, each field of a Service and each key of the
 // cloud-config while a load balancer serves (OS-LB-9, OS-LB-13, OS-LB-37): what was served and is still
 // wanted is served after every call; then the load balancer is as a new one would be, unless
@@ -59,7 +56,7 @@ func TestLoadBalancerLive(t *testing.T) {
 		for name, k := range kinds() {
 			all := liveChanges()
 			for i, what := range slices.Sorted(maps.Keys(all)) {
-				if raceDetector && (i+len(name))%liveSample != 0 {
+				if (i+len(name))%profile.Of(24, 1, 1) != 0 {
 					continue
 				}
 				count.Add(1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -52,6 +53,7 @@ func TestLoadBalancerAddressFirst(t *testing.T) {
 // is that of a cluster with the same private addresses, unless it is in a network of this one.
 func TestLoadBalancerAdoptionNetworks(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	cases := map[string]struct {
 		reason  string
 		members bool

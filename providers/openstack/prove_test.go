@@ -16,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider/providertest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -130,6 +131,7 @@ func wrongPassword(text string) string {
 // The servers of the first Nodes are read alone. In a cluster of more, a list serves all others.
 func TestProveReadsFewServersAlone(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	for servers, lists := range map[int]int{1: 0, 16: 0, 40: 1} {
 		f := newFleet(t, servers, openstack.Options{})
 		providertest.Proof{

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // delete deletes some servers.
@@ -74,6 +76,7 @@ func (s *schedule) unmap() func() {
 // tests without the race detector wait.
 func TestLossOfHalf(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	for name, tc := range map[string]struct {
 		recorded bool
 		limit    time.Duration
@@ -81,8 +84,8 @@ func TestLossOfHalf(t *testing.T) {
 		"recorded":     {true, detection},
 		"not recorded": {false, 15 * time.Minute},
 	} {
-		if raceDetector && !tc.recorded {
-			continue // "make test" runs it with and without the race detector
+		if profile.Race && !tc.recorded {
+			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

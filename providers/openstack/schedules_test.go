@@ -17,7 +17,9 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 const (
@@ -41,13 +43,9 @@ const (
 // are half of the cluster, and the load balancers are those of a cloud without faults.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	groups, each := schedules/scheduleGroup, scheduleGroup
-	switch {
-	case raceDetector:
-		groups, each = 1, 4
-	case testing.Short():
-		groups, each = 5, 20 // all settings, and all sizes of pages
-	}
+	openstacktest.CountsCalls(t)
+	groups := profile.Of(1, 5, schedules/scheduleGroup) // 5 have all settings, and all sizes of pages
+	each := profile.Of(2, 8, scheduleGroup)
 	for first := 0; first < groups*scheduleGroup; first += scheduleGroup {
 		end := first + each
 		t.Run(fmt.Sprintf("%d-%d", first, end-1), func(t *testing.T) {

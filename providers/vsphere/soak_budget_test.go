@@ -3,6 +3,8 @@ package vsphere
 import (
 	"runtime"
 	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // finish checks that nothing is left of the day.
@@ -38,7 +40,7 @@ func (s *soak) finish() {
 // checkMemory checks how much the provider holds. With the race detector, other tests
 // run at the same time and use the same heap.
 func (s *soak) checkMemory() {
-	if raceDetector {
+	if profile.Race {
 		return
 	}
 	held := heap()

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,11 +19,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
-
-// soakSeedVariable is the environment variable that sets the seed of TestSoak, which
-// decides what happens and when.
-const soakSeedVariable = "SOAK_SEED"
 
 // soakSize is how much of a vCenter a soak test simulates, and for how long.
 type soakSize struct {
@@ -42,39 +37,18 @@ type soakSize struct {
 
 // TestSoak runs the provider, with the times of production, for a simulated day
 // against a vCenter whose VMs change all the time and that fails in every way a
-// vCenter can. The race detector gets a sample of it.
+// vCenter can; with the race detector and with -short for two hours with few VMs.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	size := soakSize{nodes: 200, foreign: 10_000, period: 24 * time.Hour, churn: 3 * time.Minute, faults: 25 * time.Minute}
-	if raceDetector {
-		size = soakSize{nodes: 20, foreign: 100, period: 2 * time.Hour, churn: time.Minute, faults: 15 * time.Minute, page: 700 * time.Millisecond, objects: 15}
-	}
-	seed := soakSeed(t)
-	t.Logf("%+v, repeat with %s=%d", size, soakSeedVariable, seed)
+	hours := soakSize{nodes: 20, foreign: 100, period: 2 * time.Hour, churn: time.Minute, faults: 15 * time.Minute, page: 700 * time.Millisecond, objects: 15}
+	day := soakSize{nodes: 200, foreign: 10_000, period: 24 * time.Hour, churn: 3 * time.Minute, faults: 25 * time.Minute}
+	size, seed := profile.Of(hours, hours, day), profile.Seed(t)
+	t.Logf("%+v, repeat with %s=%d", size, profile.Variable, seed)
 	synctest.Test(t, func(t *testing.T) {
-		s := newSoak(t, size, seed)
+		s := newSoak(t, size, 1+seed)
 		s.run()
 		s.finish()
 	})
-}
-
-// soakSeed returns the seed of a test: with the race detector always the same, so that
-// a change is not held up by a rare event that it has nothing to do with.
-func soakSeed(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv(soakSeedVariable)
-	switch {
-	case text == "" && raceDetector:
-		return 1
-	case text == "":
-		return uint64(rand.Uint32())
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", soakSeedVariable, err)
-	}
-
-	return seed
 }
 
 // soak is a cluster whose Nodes are VMs of one simulated vCenter.

@@ -8,12 +8,12 @@ package awstest
 import (
 	"context"
 	"os"
-	"runtime/debug"
 	"testing"
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // ClusterID is the ID of the cluster of a [Region].
@@ -28,12 +28,6 @@ const (
 // Main runs the tests of a package, of which it is the TestMain. The SDK finds the key
 // pair of the simulated cloud, and nothing that the machine has configured.
 func Main(m *testing.M) {
-	setenv()
-	os.Exit(m.Run())
-}
-
-// setenv prepares the environment of a test binary as [Main] does.
-func setenv() {
 	id, secret := new(sim.Cloud).AccessKey()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_CA_BUNDLE": "",
@@ -43,10 +37,8 @@ func setenv() {
 			panic(err)
 		}
 	}
-	// Encoding requests and responses makes much garbage; memory is cheaper here.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
+	profile.Prepare()
+	os.Exit(m.Run())
 }
 
 // Region is a simulated region with the VPC of a cluster.

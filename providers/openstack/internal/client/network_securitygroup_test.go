@@ -9,6 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -43,6 +44,7 @@ func TestSecurityGroupLists(t *testing.T) {
 // ports are sent and most are left out.
 func TestPortsBySecurityGroupWithoutExtension(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	for calls, without := range map[int][]string{
 		1: {client.ExtensionGroupFilter, client.ExtensionFilterValidation},
 		2: {client.ExtensionGroupFilter},

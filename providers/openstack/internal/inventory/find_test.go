@@ -325,6 +325,7 @@ func wanted(name string) inventory.Wanted { return inventory.Wanted{Name: name} 
 // TestFindByName (OS-NODE-3, OS-NODE-16) over the wire, from the list and by a request for the name.
 func TestFindByName(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	f := newFixture(t, openstack.UserCCM, openstack.Options{})
 	id := f.addNodes(3)[1]
 	f.AddServer(openstack.ServerSpec{Name: "node-2", Project: openstack.ProjectOther})

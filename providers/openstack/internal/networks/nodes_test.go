@@ -10,6 +10,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/networks"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -44,6 +45,7 @@ func (f *nodesFixture) addServer(name string, ips ...string) string {
 // What one Service has read is used for the others, until an address is missing.
 func TestMemberSubnetsAge(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	f := newNodesFixture(t)
 	byNode := map[string]string{"a": f.addServer("a", "10.0.0.11"), "b": f.addServer("b")}
 	targets := []request.Target{target("a", "10.0.0.11"), target("b", "10.1.0.12")}

@@ -28,7 +28,7 @@ type Cloud struct{ *openstack.Cloud }
 // Start starts a cloud that ends with the test.
 func Start(t testing.TB, options openstack.Options) *Cloud {
 	t.Helper()
-	options.PageSize = cmp.Or(options.PageSize, pageSize)
+	options.PageSize = cmp.Or(options.PageSize, pageSize(t))
 	cloud, err := openstack.Start(options)
 	if err != nil {
 		t.Fatalf("start cloud: %v", err)

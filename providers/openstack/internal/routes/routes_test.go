@@ -22,6 +22,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -732,6 +733,7 @@ func TestNextHop(t *testing.T) {
 // none of them.
 func TestNewNetwork(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	r := newRouting(t, 1, openstack.Options{})
 	r.mustCreate(routeTo(1))
 	second := r.AddNetwork(openstack.NetworkSpec{Name: "second"})

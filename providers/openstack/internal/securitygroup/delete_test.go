@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
@@ -53,6 +54,7 @@ func TestTagsOfOldVersions(t *testing.T) {
 // those with the group, writes without a revision, port security that is not shown is on.
 func TestMissingExtensions(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	for name, test := range map[string]struct {
 		reason  string
 		options openstack.Options

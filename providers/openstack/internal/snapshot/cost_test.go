@@ -25,6 +25,7 @@ func (f *fixture) onlyProject() {
 // A Node joins: the load balancers have one more member. Each costs a status tree, once.
 func TestNodeJoins(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	inBubble(t, func(f *fixture) {
 		ids := f.addAll(10)
 		f.pass(ids)
@@ -45,6 +46,7 @@ func TestNodeJoins(t *testing.T) {
 // OS-LB-21: the members of each pool are read in full once per hour.
 func TestFullLook(t *testing.T) {
 	t.Parallel()
+	openstacktest.CountsCalls(t)
 	inBubble(t, func(f *fixture) {
 		ids := f.addAll(3)
 		f.pass(ids)

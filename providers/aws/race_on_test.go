@@ -1,6 +1,0 @@
-//go:build race
-
-package aws
-
-// raceDetector reports whether the tests are compiled with the race detector.
-const raceDetector = true

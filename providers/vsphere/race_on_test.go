@@ -1,6 +1,0 @@
-//go:build race
-
-package vsphere
-
-// raceDetector reports whether the tests are compiled with the race detector.
-const raceDetector = true

@@ -1,0 +1,6 @@
+//go:build !race
+
+package profile
+
+// Race reports whether the tests are compiled with the race detector.
+const Race = false
