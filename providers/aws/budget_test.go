@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestBudget (AWS-API-7, FW-NODE-13) counts the calls for a thousand Nodes as the
@@ -24,10 +25,11 @@ import (
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	const (
-		count, workers             = 1000, 20
+		workers                    = 20
 		notReady, lifecycleWorkers = 100, 10
 		perNode, steady            = time.Second / 30, 5 * time.Minute
 	)
+	count := profile.Of(200, 1000, 1000)
 	r := throttling(t)
 	tainted, initialized := make([]*v1.Node, count), make([]*v1.Node, count)
 	for i := range count {
@@ -71,7 +73,7 @@ func TestBudget(t *testing.T) {
 		}
 		before = now
 	}
-	check("initialize 1000 nodes", 20)
+	check("initialize", 20)
 
 	clock.Step(steady)
 	parallel(workers, initialized, func(n *v1.Node) {
@@ -79,7 +81,7 @@ func TestBudget(t *testing.T) {
 			t.Errorf("update %s: %v, %v", n.Name, m, err)
 		}
 	})
-	check("steady 5 minutes of 1000 nodes", 10)
+	check("steady 5 minutes", 10)
 
 	clock.Step(steady)
 	parallel(lifecycleWorkers, initialized[:notReady], func(n *v1.Node) {

@@ -26,16 +26,20 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 const (
-	// foreignGroups and foreignBalancers are what others have in the account.
-	foreignGroups, foreignBalancers = 1600, 300
 	// latency is how long each call takes.
 	latency = 30 * time.Millisecond
 	// serviceWorkers is the default of --concurrent-service-syncs.
 	serviceWorkers = 10
 )
+
+// foreignGroups and foreignBalancers return how much others have in the account.
+func foreignGroups() int { return profile.Of(200, 1600, 1600) }
+
+func foreignBalancers() int { return profile.Of(60, 300, 300) }
 
 // costOptions are those of a region for many Services.
 func costOptions() sim.Options {
@@ -49,7 +53,7 @@ func costOptions() sim.Options {
 // costQuotas leave room for the Services of these tests beside what others have;
 // AWS raises these quotas on request.
 var costQuotas = sim.Quotas{
-	NetworkLoadBalancers: foreignBalancers + 600, TargetGroups: foreignGroups + 1200, ClassicLoadBalancers: 200,
+	NetworkLoadBalancers: 900, TargetGroups: 2800, ClassicLoadBalancers: 200,
 }
 
 // foreign is the state of a region in whose account others have many load
@@ -66,7 +70,7 @@ var foreign = sync.OnceValues(func() (*sim.Snapshot, error) {
 	config := cloud.Config()
 	defer closeIdle(config)
 	api := elbv2.NewFromConfig(config, func(o *elbv2.Options) { o.APIOptions = append(o.APIOptions, cloud.ServeDirectly) })
-	for i := range foreignGroups {
+	for i := range foreignGroups() {
 		if err := addForeign(api, seed, i); err != nil {
 			return nil, errors.Join(err, cloud.Close())
 		}
@@ -83,7 +87,7 @@ func addForeign(api *elbv2.Client, seed *sim.Seed, i int) error {
 		Name: awssdk.String(fmt.Sprintf("foreign-%d", i)), VpcId: awssdk.String(seed.VPC),
 		Protocol: elbv2types.ProtocolEnumTcp, Port: awssdk.Int32(80), TargetType: elbv2types.TargetTypeEnumInstance,
 	})
-	if err != nil || i >= foreignBalancers {
+	if err != nil || i >= foreignBalancers() {
 		return err
 	}
 	balancer, err := api.CreateLoadBalancer(ctx, &elbv2.CreateLoadBalancerInput{

@@ -50,10 +50,11 @@ func TestCostOfSharedSecurityGroups(t *testing.T) {
 	t.Parallel()
 	const many, perPage = 20, 50
 	// One list, and another one if the test takes longer than its age.
-	const most = 2 * ((foreignBalancers+many)/perPage + 1)
+	foreign := foreignBalancers()
+	most := 2 * ((foreign+many)/perPage + 1)
 	b := balance(t)
-	b.SetQuotas(sim.Quotas{ClassicLoadBalancers: foreignBalancers + many}) // AWS raises it on request
-	b.addForeignClassic(foreignBalancers)
+	b.SetQuotas(sim.Quotas{ClassicLoadBalancers: foreign + many}) // AWS raises it on request
+	b.addForeignClassic(foreign)
 	one, two := b.group("one", nil), b.group("two", nil)
 	before := b.Leaks()
 	services := twoPorts(0, many, annotate(request.AnnotationSecurityGroups, one))

@@ -22,6 +22,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // hang sends no response to a request until its client gives up.
@@ -49,7 +50,7 @@ func TestRecoveryFromHangingCloud(t *testing.T) {
 	}
 	longest := map[string]time.Duration{}
 	synctest.Test(t, func(t *testing.T) {
-		for outage := time.Second; outage < 60*time.Second; outage += 700 * time.Millisecond {
+		for outage := time.Second; outage < 60*time.Second; outage += profile.Of(7*time.Second, 700*time.Millisecond, 700*time.Millisecond) {
 			for name, waited := range r.in(t).waitThrough(outage, refs) {
 				longest[name] = max(longest[name], waited)
 				if waited > mostWait {

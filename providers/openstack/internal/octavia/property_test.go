@@ -18,6 +18,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // drawn is how many pairs of Services are drawn: each is a lot of calls.
@@ -116,13 +117,14 @@ var clouds = map[string]cloudOf{
 	"serial":  {serial: true},
 }
 
-// inClouds runs a test with a number of seeds in each kind of cloud.
+// inClouds runs a test with a number of seeds in each kind of cloud, a few of them with the race
+// detector.
 func inClouds(t *testing.T, seeds int, test func(f *writeFixture, c cloudOf, seed int)) {
 	t.Helper()
 	for name, c := range clouds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range seeds {
+			for seed := range profile.Of(min(seeds, 3), seeds, seeds) {
 				inBubble(t, c.options, func(f *writeFixture) {
 					f.serial = c.serial
 					f.settings.Monitor = request.MonitorSettings{Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestReplacementInterrupted (OS-ROUTE-5, OS-ROUTE-6): a route that is replaced, since the
@@ -28,9 +29,9 @@ func TestReplacementInterrupted(t *testing.T) {
 					Faults: explore.Faults(),
 				}
 				for _, kind := range explore.Injections() {
-					explorer.Sweep(t, kind, explore.Spread{})
+					explorer.Sweep(t, kind, explore.Spread{Points: profile.Of(1, 0, 0)})
 				}
-				explorer.InjectPairs(t, rand.New(rand.NewPCG(1, 2)), 8)
+				explorer.InjectPairs(t, rand.New(rand.NewPCG(1, 2)), profile.Of(1, 8, 8))
 			})
 		})
 	}
