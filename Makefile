@@ -37,7 +37,7 @@ UPSTREAM := aws-cloud-controller-manager openstack-cloud-controller-manager vsph
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-busy test-chart test-alerts helm manifests e2e e2e-upstream e2e-openstack e2e-cluster soak size lint generate verify vulnerabilities demo bench image tools clean FORCE
+.PHONY: help build test test-busy test-chart test-alerts helm manifests test-planes test-others test-explored e2e e2e-upstream e2e-openstack e2e-cluster soak size lint generate verify vulnerabilities demo bench image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,16 +57,31 @@ tools: ## Build kube-apiserver and etcd, once per machine
 helm: # Build both releases of Helm, once per machine
 	@tools/build helm helm4 >/dev/null
 
+# Packages whose tests run a control plane, one by one and with as many control planes at once
+# as there are processors: all others run beside them, and leave them the processors.
+PLANES := ./test/controlplane ./test/demo ./test/bench ./test/e2e
+# The first three take longest.
+OTHERS = ./providers/openstack ./providers/aws ./providers/vsphere $$(go list ./... | grep -vE '/test/(controlplane|demo|bench|e2e|chart)$$')
+gotestsum = "$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests-$(1).json -- $(CHECK) $(TEST)
+
 # Tests make much garbage; the processor is scarcer than memory.
 test: export GOGC ?= 400
 test: tools helm bin/e2e/$(BINARY) ## Run all tests, end-to-end tests included; those of the chart alone are in test-chart
 	@tools/build gotestsum >/dev/null
 	@$(PROGRESS) "compiling" go build $(CHECK) ./...
-	@"$$(tools/build --path gotestsum)" --format standard-quiet --hide-summary skipped --jsonfile-timing-events bin/tests.json --raw-command -- tools/tests $(CHECK) $(TEST)
-	@$(PROGRESS) "testing providers without the race detector" $(EXPLORE) -short ./providers/aws ./providers/openstack ./providers/openstack/internal/octavia
+	@$(MAKE) --no-print-directory -j3 test-planes test-others test-explored
 	cd tools/image && go test $(CHECK) $(TEST) ./...
 	@echo 'The slowest tests of the run with the race detector:'
-	@"$$(tools/build --path gotestsum)" tool slowest --jsonfile bin/tests.json | awk '$$2 !~ "/" && shown++ < 10 { print "  " $$0 }'
+	@cat bin/tests-*.json | "$$(tools/build --path gotestsum)" tool slowest | awk '$$2 !~ "/" && shown++ < 10 { print "  " $$0 }'
+
+test-planes: # Those of test that run a control plane
+	@$(call gotestsum,planes) -p 1 $(PLANES)
+
+test-others: # All others with the race detector
+	@nice $(call gotestsum,others) $(OTHERS)
+
+test-explored: # Those of the providers that explore most, without the race detector
+	@$(PROGRESS) "testing providers without the race detector" nice $(EXPLORE) -short ./providers/aws ./providers/openstack ./providers/openstack/internal/octavia
 
 test-busy: ## Run all tests TIMES times beside a busy loop for each processor, and print how long each run took
 	tools/busy $(TIMES) $(MAKE) --no-print-directory test TEST='$(TEST) -count=1'
