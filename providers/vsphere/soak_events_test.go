@@ -237,6 +237,7 @@ func (s *soak) joinClone(random *rand.Rand) {
 	s.note("%s is removed", joins.name)
 	s.mu.Lock()
 	delete(s.members, joins.name)
+	joins.destroyed = true // what describes it now may find nothing
 	err = s.nodes.Delete(joins.node)
 	s.mu.Unlock()
 	s.must(errors.Join(err, made.Destroy()))

@@ -45,7 +45,7 @@ func TestSoak(t *testing.T) {
 	size, seed := profile.Of(hours, hours, day), profile.Seed(t)
 	t.Logf("%+v, repeat with %s=%d", size, profile.Variable, seed)
 	synctest.Test(t, func(t *testing.T) {
-		s := newSoak(t, size, 1+seed)
+		s := newSoak(t, size, seed)
 		s.run()
 		s.finish()
 	})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	cloudsim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 )
@@ -72,21 +73,26 @@ func TestDetailsAreFresh(t *testing.T) {
 	}
 }
 
-// A VM that is deleted while the details of many are read fails alone.
-func TestDetailsOfDeletedVM(t *testing.T) {
+// VMs that are deleted while the details of many are read fail alone, also all of a host.
+func TestDetailsOfDeletedVMs(t *testing.T) {
 	t.Parallel()
-	v, i := fleet(t, 3, Config{})
-	gone, stays := one(t, i, byID(v.VMs()[0].UUID())), one(t, i, byID(v.VMs()[1].UUID()))
+	const deleted = 20
+	v, i := fleet(t, deleted+1, Config{})
+	found := lists.Map(v.VMs(), func(vm *cloudsim.VM) *VM { return one(t, i, byID(vm.UUID())) })
 	i.cfg.Wanted = func() []Query { return nil }
-	ok(t, v.VMs()[0].Destroy())
+	for _, vm := range v.VMs()[:deleted] {
+		ok(t, vm.Destroy())
+	}
 	var all sync.WaitGroup
+	for _, gone := range found[:deleted] {
+		all.Go(func() {
+			if _, err := i.Details(t.Context(), gone); !refers(err, "already been deleted") || !errors.Is(err, apierr.ErrUnavailable) {
+				t.Errorf("Details of a deleted VM: %v", err)
+			}
+		})
+	}
 	all.Go(func() {
-		if _, err := i.Details(t.Context(), gone); !refers(err, "already been deleted") || !errors.Is(err, apierr.ErrUnavailable) {
-			t.Errorf("Details of the deleted VM: %v", err)
-		}
-	})
-	all.Go(func() {
-		if _, err := i.Details(t.Context(), stays); err != nil {
+		if _, err := i.Details(t.Context(), found[deleted]); err != nil {
 			t.Errorf("Details of the other VM: %v", err)
 		}
 	})

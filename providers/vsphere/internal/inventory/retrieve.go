@@ -16,29 +16,23 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
-const (
-	// maxRetrieved is how many VMs one call reads. vCenter returns no more than 100
-	// objects in a page, whatever maximum is set. Later pages are never read: vCenter
-	// denies them to accounts without a role on the root folder, and a page that is
-	// lost cannot be read again.
-	// https://github.com/ManageIQ/manageiq/pull/8211
-	// https://github.com/vmware/govmomi/issues/3455
-	maxRetrieved = 100
-	// maxVanished is how many VMs may vanish while they are read.
-	maxVanished = 16
-)
+// maxRetrieved is how many VMs one call reads. vCenter returns no more than 100
+// objects in a page, whatever maximum is set. Later pages are never read: vCenter
+// denies them to accounts without a role on the root folder, and a page that is
+// lost cannot be read again.
+// https://github.com/ManageIQ/manageiq/pull/8211
+// https://github.com/vmware/govmomi/issues/3455
+const maxRetrieved = 100
 
 // detailsOf are the details of VMs, or errors.
 type detailsOf map[Ref]batch.Result[*Details]
 
 // readDetails reads the details of up to [maxRetrieved] VMs. One that is not there
-// any more has an error of its own: the vCenter fails to read any if one is missing.
+// any more has an error of its own: the vCenter fails to read any if one is missing,
+// so each costs a call.
 func (i *Inventory) readDetails(ctx context.Context, refs []Ref) (detailsOf, error) {
 	results := detailsOf{}
-	for range maxVanished {
-		if len(refs) == 0 {
-			return results, nil
-		}
+	for len(refs) > 0 {
 		contents, err := i.retrieve(ctx, refs, i.detailPaths())
 		if gone, ok := missingObject(err); ok && slices.Contains(refs, gone) {
 			results[gone] = batch.Result[*Details]{Err: err}
@@ -62,7 +56,7 @@ func (i *Inventory) readDetails(ctx context.Context, refs []Ref) (detailsOf, err
 		return results, nil
 	}
 
-	return nil, errors.New("too many VMs vanished while they were read")
+	return results, nil
 }
 
 // responseError is an error of the SDK that a vCenter responded with.
