@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
@@ -421,15 +422,17 @@ func TestCreateRoutes(t *testing.T) {
 	// A hundred routes at once, by a client that does not wait, are twice what AWS
 	// allows.
 	r := newRegion(t, sim.Options{DisableThrottling: true})
-	c := r.connect(cloudTuning{})
-	var nodes []*v1.Node
+	// Calls count, not how long they take here: lists do not get older.
+	clock := clocktesting.NewFakeClock(time.Now())
+	c := r.connect(cloudTuning{source: nodes.Tuning{Clock: clock, Timeout: 2 * time.Minute, ListWait: 2 * time.Minute}, routes: clock})
+	var all []*v1.Node
 	for i, id := range r.seed.AddNodes(100) {
-		nodes = append(nodes, node(id, podCIDRs(pods(i))))
+		all = append(all, node(id, podCIDRs(pods(i))))
 	}
-	r.withNodes(c, nodes...)
+	r.withNodes(c, all...)
 	listed(t, c)
 	calls := r.calls(func() {
-		parallel(100, nodes, func(n *v1.Node) {
+		parallel(100, all, func(n *v1.Node) {
 			if err := c.routes.CreateRoute(t.Context(), "", "", to(n.Name, n.Spec.PodCIDRs[0])); err != nil {
 				t.Error(err)
 			}
@@ -439,7 +442,7 @@ func TestCreateRoutes(t *testing.T) {
 		t.Errorf("AWS-ROUTE-4: 100 routes cost %v", calls)
 	}
 	var want []string
-	for i, n := range nodes {
+	for i, n := range all {
 		want = append(want, pods(i)+" -> "+n.Name)
 	}
 	slices.Sort(want)
