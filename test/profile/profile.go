@@ -24,7 +24,7 @@ func Of[T any](race, short, all T) T {
 	}
 }
 
-// Seed returns the seed of all samples. It is 0 by default, so that a change is not held up by
+// Seed returns the seed of the samples that need one. It is 0 by default, so that a change is not held up by
 // a rare event that it has nothing to do with.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
