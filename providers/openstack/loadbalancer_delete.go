@@ -178,6 +178,7 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 	if err != nil {
 		return err
 	}
+	r.found = found
 	if found.owner { // it is the one that was requested last
 		r.state.requested = &lastCreation{over: true}
 	}
@@ -190,7 +191,7 @@ func (l *loadBalancer) remove(ctx context.Context, in input) error {
 // removeFrom removes the Service from a load balancer, which is locked, with the last steps:
 //
 //	current     deleted with its floating IP, or without the parts of the Service
-//	former      the same, but no floating IP with the published address is left
+//	former      the same, but the published address is not its own, and stays
 //	duplicate   deleted if it cannot serve, or as it was, with an Event
 //	none        without what an earlier deletion has left
 func (r *run) removeFrom(ctx context.Context, found *balancer, last change.Plan) error {

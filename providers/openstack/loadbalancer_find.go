@@ -127,6 +127,7 @@ func (l *loadBalancer) find(ctx context.Context, in input) (*balancer, error) {
 		return nil, err
 	}
 	found.former = in.formerOf(found)
+	found.duplicates = in.duplicatesOf(found)
 
 	return found, nil
 }

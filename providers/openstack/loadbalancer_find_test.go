@@ -280,3 +280,37 @@ func (b *balanced) eventually(what string, do func() error) {
 	}
 	b.t.Fatalf("%s: %v", what, err)
 }
+
+// TestLoadBalancerSurplusRefused (OS-LB-27): a duplicate that cannot be deleted does not keep the Service
+// from being served, and is deleted by the next sync, or with the Service.
+func TestLoadBalancerSurplusRefused(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(b *balanced, svc *v1.Service) error{
+		"Sync":     func(b *balanced, svc *v1.Service) error { return b.sync(svc) },
+		"Deletion": func(b *balanced, svc *v1.Service) error { return b.remove(svc) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := balance(t, "")
+			tags := []string{webName, "multicloud-ccm.io/service-uid=" + webUID}
+			for range 2 {
+				b.AddLoadBalancer(openstack.LoadBalancerSpec{Name: webName, Subnet: b.subnet, Tags: tags})
+			}
+			svc := b.create(web())
+			b.Interceptor().Inject("octavia.DeleteLoadBalancer", simserver.Always(), openstack.Denied())
+			for range 2 {
+				b.syncIncomplete(svc, b.nodes)
+				b.serves(b.address(b.now(svc)), 80, b.nodes...)
+			}
+			b.Interceptor().Clear()
+			must(t, end(b, svc))
+			left := 1
+			if name == "Deletion" {
+				left = 0
+			}
+			if all := b.LoadBalancers(); len(all) != left {
+				t.Errorf("left are %v", all)
+			}
+		})
+	}
+}

@@ -179,6 +179,17 @@ func (in input) formerOf(found *balancer) []string {
 	return lists.Without(in.existing.Recorded, used)
 }
 
+// duplicatesOf returns the load balancers that were found with the current one, and those that were left
+// before.
+func (in input) duplicatesOf(found *balancer) []string {
+	all := lists.Distinct(slices.Concat(found.duplicates, in.state.duplicates))
+	if found.info == nil {
+		return all
+	}
+
+	return lists.Without(all, []string{found.info.ID})
+}
+
 // renamedNames returns the names that the Service has in the load balancer of another one since
 // before the cluster was renamed, nil if nothing proves it: the same Service of a second cluster
 // can have such a tag, too. The proof is that the record, which has the UID of the Service, is

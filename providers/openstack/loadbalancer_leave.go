@@ -40,8 +40,24 @@ func (r *run) leaveFormer(ctx context.Context) error {
 	return r.publish(ctx, r.found.info.ID, nil)
 }
 
+// leaveDuplicates deletes the duplicates, and keeps those that are left for the next sync.
+func (r *run) leaveDuplicates(ctx context.Context) error {
+	ids := r.found.duplicates
+	r.state.duplicates = ids
+	if err := r.leave(ctx, duplicate, ids); err != nil {
+		text := fmt.Sprintf("duplicates of the load balancer are left: %v", err)
+
+		return r.services.Incomplete(r.operation(), []service.Gap{{Key: "duplicates", Text: text}}, err)
+	}
+	r.state.duplicates = nil
+
+	return nil
+}
+
 // leave removes the Service from load balancers that it does not use, each under its lock and no other.
 func (r *run) leave(ctx context.Context, as role, ids []string) error {
+	addr := r.addr // that of the current one
+	defer func() { r.addr = addr }()
 	var errs []error
 	for _, id := range ids {
 		found, err := r.findOther(ctx, r.input, id)
@@ -68,7 +84,9 @@ func (r *run) isUnused(ctx context.Context, found *balancer) (bool, error) {
 	}
 	if unused && err == nil {
 		var floating []*client.FloatingIP
-		floating, err = r.Network.FloatingIPsByPort(ctx, []string{info.VIPPortID})
+		if floating, err = r.Network.FloatingIPsByPort(ctx, []string{info.VIPPortID}); err != nil {
+			err = fmt.Errorf("find floating IP of load balancer %s: %w", info.ID, err)
+		}
 		unused = len(floating) == 0
 	}
 	if err == nil && !unused {

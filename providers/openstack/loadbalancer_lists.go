@@ -98,8 +98,8 @@ func (r *run) listFailed(ctx context.Context, err error) error {
 	return nil
 }
 
-// syncObserved does what the lists are enough for. Everything else, and what is an error, has
-// the same result with the fresh read, which explains it.
+// syncObserved does what the lists are enough for. Everything else is left to the
+// fresh read.
 func (r *run) syncObserved(ctx context.Context, o *observed, associated []*client.FloatingIP) (bool, error) {
 	wanted := r.floatingIP(o)
 	var err error

@@ -73,11 +73,12 @@ func (in input) had(id string) bool {
 	return in.hadAddress()
 }
 
-// isUnclear reports whether the record has another load balancer than the annotation, or several.
+// isUnclear reports whether the record has another load balancer than the annotation, or several, or
+// whether there are duplicates.
 func (in input) isUnclear() bool {
 	recorded := in.existing.Recorded
 
-	return len(recorded) > 0 && !slices.Equal(recorded, []string{in.existing.LoadBalancerID})
+	return len(in.state.duplicates) > 0 || len(recorded) > 0 && !slices.Equal(recorded, []string{in.existing.LoadBalancerID})
 }
 
 // isPublished reports whether an address is that of the annotation, or in the status.

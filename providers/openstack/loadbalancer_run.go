@@ -62,11 +62,7 @@ func (r *run) sync(ctx context.Context) error {
 	if err := r.syncFound(ctx); err != nil {
 		return err
 	}
-	if err := r.leave(ctx, duplicate, r.found.duplicates); err != nil {
-		return err
-	}
-
-	return r.leaveFormer(ctx)
+	return errors.Join(r.leaveDuplicates(ctx), r.leaveFormer(ctx))
 }
 
 // syncFound is sync with reads of the load balancer alone.

@@ -16,6 +16,9 @@ type state struct {
 	repaired sets.Set[string]
 	// rulesOverQuota means that the security group lacks rules because of a quota: others are removed first.
 	rulesOverQuota bool
+	// duplicates are those that could not be deleted: once the current one is known by its ID, no list
+	// has them.
+	duplicates []string
 	// stalls has since when load balancers cannot be changed, by ID.
 	stalls map[string]stall
 	// memberSubnet is the subnet that the Service wants for its members and that was compared
