@@ -96,9 +96,9 @@ func TestKeptVIP(t *testing.T) {
 	}
 }
 
-// carried is a Service whose VIP the upstream controller has published, with the provider that
+// vipSite is a Service whose VIP the upstream controller has published, with the provider that
 // has taken it over.
-type carried struct {
+type vipSite struct {
 	*provisioned
 
 	t      *testing.T
@@ -109,17 +109,17 @@ type carried struct {
 
 // carry takes over a Service without a floating IP. Changes are those of the Service from the
 // start.
-func carry(t *testing.T, changes ...edit) *carried {
+func withVIP(t *testing.T, changes ...edit) *vipSite {
 	t.Helper()
 	p := provision(t, upstreamCase{internal: true, spec: openstack.ServiceSpec{NoMonitors: true}, change: changes}, true)
-	c := &carried{provisioned: p, t: t, run: p.run(t, p.services...), vip: p.services[0].Status.LoadBalancer.Ingress[0].IP}
+	c := &vipSite{provisioned: p, t: t, run: p.run(t, p.services...), vip: p.services[0].Status.LoadBalancer.Ingress[0].IP}
 	c.restart()
 
 	return c
 }
 
 // restart starts the provider anew and syncs the Service.
-func (c *carried) restart() {
+func (c *vipSite) restart() {
 	c.t.Helper()
 	c.run = c.runWith(c.t, c.run.api)
 	c.events = record.NewFakeRecorder(100)
@@ -128,7 +128,7 @@ func (c *carried) restart() {
 }
 
 // sync syncs the Service until it succeeds, and stores its status, twice.
-func (c *carried) sync() {
+func (c *vipSite) sync() {
 	c.t.Helper()
 	for range 2 {
 		var status *v1.LoadBalancerStatus
@@ -145,14 +145,14 @@ func (c *carried) sync() {
 }
 
 // change changes the Service and syncs it.
-func (c *carried) change(change func(*v1.Service)) {
+func (c *vipSite) change(change func(*v1.Service)) {
 	c.t.Helper()
 	c.run.edit("web", change)
 	c.sync()
 }
 
 // wantKept checks that the VIP is the address, and that there is no floating IP.
-func (c *carried) wantKept(after string) {
+func (c *vipSite) wantKept(after string) {
 	c.t.Helper()
 	svc := c.run.stored("web")
 	if got := svc.Status.LoadBalancer.Ingress; len(got) != 1 || got[0].IP != c.vip || request.AnnotationLoadBalancerAddress.Value(svc) != c.vip {
@@ -164,7 +164,7 @@ func (c *carried) wantKept(after string) {
 }
 
 // wantFloating checks that a floating IP is the address, and is not taken for one that was kept.
-func (c *carried) wantFloating(after string) {
+func (c *vipSite) wantFloating(after string) {
 	c.t.Helper()
 	svc := c.run.stored("web")
 	if got := svc.Status.LoadBalancer.Ingress; len(got) != 1 || got[0].IP == c.vip || request.AnnotationLoadBalancerAddress.Value(svc) != got[0].IP {
@@ -180,11 +180,11 @@ func (c *carried) wantFloating(after string) {
 func TestCarriedOverAddress(t *testing.T) {
 	t.Parallel()
 	port := kubetest.Port(v1.ProtocolTCP, 8443)
-	annotate := func(c *carried, name annotation.Name, value string) {
+	annotate := func(c *vipSite, name annotation.Name, value string) {
 		c.change(annotated(name, c.expand(value)))
 	}
-	for name, test := range map[string]func(*carried){
-		"stays": func(c *carried) {
+	for name, test := range map[string]func(*vipSite){
+		"stays": func(c *vipSite) {
 			c.wantKept("the takeover")
 			if _, recorded := c.run.stored("web").Annotations[string(request.AnnotationLoadBalancers)]; recorded {
 				c.t.Error("there is a record")
@@ -195,7 +195,7 @@ func TestCarriedOverAddress(t *testing.T) {
 				c.t.Errorf("Events: %q", all)
 			}
 		},
-		"changed": func(c *carried) {
+		"changed": func(c *vipSite) {
 			c.change(port)
 			c.wantKept("a new port")
 			if svc := c.run.stored("web"); request.KeptOf(svc).String() != c.vip || len(request.RecordOf(svc)) != 1 {
@@ -209,7 +209,7 @@ func TestCarriedOverAddress(t *testing.T) {
 				c.t.Errorf("Events: %q", all)
 			}
 		},
-		"renamed": func(c *carried) {
+		"renamed": func(c *vipSite) {
 			c.cluster = "other"
 			c.restart()
 			if tags := c.LoadBalancers()[0].Tags; request.UIDOf(tags) == "" {
@@ -218,25 +218,25 @@ func TestCarriedOverAddress(t *testing.T) {
 			c.restart()
 			c.wantKept("the cluster was renamed")
 		},
-		"annotation": func(c *carried) {
+		"annotation": func(c *vipSite) {
 			annotate(c, request.AnnotationFloatingNetworkID, "$external")
 			c.wantFloating("an annotation")
 			c.change(func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationFloatingNetworkID)) })
 			c.restart()
 			c.wantFloating("it was removed again")
 		},
-		"subnet": func(c *carried) {
+		"subnet": func(c *vipSite) {
 			annotate(c, request.AnnotationFloatingSubnetTags, "first")
 			c.wantFloating("an annotation")
 		},
-		"class": func(c *carried) {
+		"class": func(c *vipSite) {
 			c.lbSite.config = "[LoadBalancerClass \"public\"]\nfloating-network-id = $external\n"
 			c.restart()
 			c.wantKept("a class of others")
 			annotate(c, request.AnnotationClass, "public")
 			c.wantFloating("a class")
 		},
-		"cloud-config": func(c *carried) {
+		"cloud-config": func(c *vipSite) {
 			c.lbSite.config = "floating-subnet-tags = first\n"
 			c.restart()
 			c.wantKept("a setting for all floating IPs")
@@ -244,17 +244,17 @@ func TestCarriedOverAddress(t *testing.T) {
 			c.restart()
 			c.wantFloating("the cloud-config was changed")
 		},
-		"address": func(c *carried) {
+		"address": func(c *vipSite) {
 			c.change(func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.71" })
 			c.wantFloating("an address")
 		},
-		"made internal": func(c *carried) {
+		"made internal": func(c *vipSite) {
 			c.change(annotated(request.AnnotationInternal, "true"))
 			c.wantKept("it is internal")
 			c.change(func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationInternal)) })
 			c.wantFloating("it is not internal any more")
 		},
-		"shared": func(c *carried) {
+		"shared": func(c *vipSite) {
 			shop := c.service("shop", 8080)
 			if _, err := c.run.api.CoreV1().Services("default").Create(c.t.Context(), shop, metav1.CreateOptions{}); err != nil {
 				c.t.Fatal(err)
@@ -273,7 +273,7 @@ func TestCarriedOverAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { test(carry(t)) })
+			synctest.Test(t, func(t *testing.T) { test(withVIP(t)) })
 		})
 	}
 }
@@ -287,7 +287,7 @@ func TestCarriedOverInternal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := carry(t, edits(annotated(request.AnnotationInternal, "true"))...)
+				c := withVIP(t, edits(annotated(request.AnnotationInternal, "true"))...)
 				c.wantKept("the takeover")
 				external := func(svc *v1.Service) { delete(svc.Annotations, string(request.AnnotationInternal)) }
 				if restarts {
