@@ -107,7 +107,7 @@ type vipSite struct {
 	events *record.FakeRecorder
 }
 
-// carry takes over a Service without a floating IP. Changes are those of the Service from the
+// withVIP takes over a Service without a floating IP. Changes are those of the Service from the
 // start.
 func withVIP(t *testing.T, changes ...edit) *vipSite {
 	t.Helper()
