@@ -30,14 +30,6 @@ type clientsOf struct {
 
 func (c clientsOf) Client(string) (kubernetes.Interface, error) { return c.kube, nil }
 
-// balancers is a cloud with load balancers.
-type balancers struct {
-	cloudprovider.Interface
-	lb cloudprovider.LoadBalancer
-}
-
-func (c balancers) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return c.lb, true }
-
 // hostnameOf returns the hostname in the status of the Service of an API server.
 func hostnameOf(t testing.TB, kube kubernetes.Interface, name string) string {
 	t.Helper()

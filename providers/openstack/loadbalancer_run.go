@@ -62,6 +62,7 @@ func (r *run) sync(ctx context.Context) error {
 	if err := r.syncFound(ctx); err != nil {
 		return err
 	}
+
 	return errors.Join(r.leaveDuplicates(ctx), r.leaveFormer(ctx))
 }
 

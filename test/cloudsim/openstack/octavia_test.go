@@ -195,14 +195,6 @@ func TestOctaviaGates(t *testing.T) {
 	}
 }
 
-// parts is a load balancer with a listener of each kind, and pools.
-const parts = `"listeners":[
-	{"name":"tcp","protocol":"TCP","protocol_port":80,"default_pool":{"name":"p","protocol":"TCP","lb_algorithm":"ROUND_ROBIN",
-		"members":[{"name":"a","address":"10.0.0.11","protocol_port":30080}]}},
-	{"name":"http","protocol":"HTTP","protocol_port":81},
-	{"name":"udp","protocol":"UDP","protocol_port":82,"default_pool":{"name":"u","protocol":"UDP","lb_algorithm":"ROUND_ROBIN"}}],
-	"pools":[{"name":"h","protocol":"HTTP","lb_algorithm":"ROUND_ROBIN"}]`
-
 // ids returns the IDs of the parts of a load balancer by name, as $name.
 func (c *lbCloud) ids(lb string) *strings.Replacer {
 	c.t.Helper()

@@ -321,5 +321,3 @@ func peek(r *http.Request) string {
 func inline(credentials client.Credentials) client.Source {
 	return credential.NewInFile(credentials, nil)
 }
-
-func prefix(text string) netip.Prefix { return netip.MustParsePrefix(text) }
