@@ -420,7 +420,7 @@ func TestWatchConfigOfStandbys(t *testing.T) {
 			w := watch(t, false)
 			synctest.Wait()
 			replace(t, w.path, changedText)
-			time.Sleep(2 * watchPeriod)
+			time.Sleep(watchPeriod + standbyJitter/2)
 			synctest.Wait()
 			if !w.stopped() {
 				late++
