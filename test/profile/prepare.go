@@ -10,7 +10,7 @@ import (
 
 // Prepare is called by TestMain of packages that run many providers at once: it parses the
 // flags, has less of the time go into collecting garbage, of which requests and responses make
-// much, and without -v turns off the logs, which nobody could read.
+// much, and without -v turns off the logs.
 func Prepare() {
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
