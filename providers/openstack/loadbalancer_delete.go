@@ -44,7 +44,7 @@ func (l *loadBalancer) look(ctx context.Context, in input) (*v1.LoadBalancerStat
 	if used, err := l.isAnyUsed(ctx, in, found.former); used || err != nil {
 		return &v1.LoadBalancerStatus{}, used, err
 	}
-	left, err := floatingip.Leftover(ctx, l.Network, in.existing, in.missingID(found))
+	left, err := floatingip.Remaining(ctx, l.Network, in.existing, in.missingID(found))
 	if err != nil {
 		return nil, false, err
 	}
@@ -266,9 +266,9 @@ func (r *run) removeAddress(ctx context.Context, found *balancer) (change.Plan, 
 	if floating != nil && floating.Address() == r.publishedAddress() {
 		return steps, nil
 	}
-	left, err := floatingip.Leftover(ctx, r.Network, existing, r.missingID(found))
+	left, err := floatingip.Remaining(ctx, r.Network, existing, r.missingID(found))
 
-	return append(steps, floatingip.DeleteLeftover(left)...), err
+	return append(steps, floatingip.DeleteRemaining(left)...), err
 }
 
 // isDeletable reports whether the whole load balancer may be deleted. Its parts are

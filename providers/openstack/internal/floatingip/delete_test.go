@@ -52,15 +52,15 @@ func TestDelete(t *testing.T) {
 				must(t, floatingip.DiffDelete(seen, existing).Apply(ctx, f.env(), nil))
 				f.wantCalls(t, "no read, no detachment", only(opDelete, tc.deletions))
 			}
-			left, err := floatingip.Leftover(ctx, f.api.Network(), existing, f.lb)
+			left, err := floatingip.Remaining(ctx, f.api.Network(), existing, f.lb)
 			must(t, err)
 			if want := tc.crash && tc.deletions > 0; (left != nil) != want {
 				t.Errorf("%s: left: %v", tc.reason, left)
 			}
 			for range 2 {
-				must(t, floatingip.DeleteLeftover(left).Apply(ctx, f.env(), nil))
+				must(t, floatingip.DeleteRemaining(left).Apply(ctx, f.env(), nil))
 			}
-			if left, err = floatingip.Leftover(ctx, f.api.Network(), existing, f.lb); left != nil || err != nil {
+			if left, err = floatingip.Remaining(ctx, f.api.Network(), existing, f.lb); left != nil || err != nil {
 				t.Errorf("%s: after the deletion: %v, %v", tc.reason, left, err)
 			}
 			net := f.api.Network()
@@ -93,8 +93,8 @@ func only(op string, n int) map[string]int {
 	return map[string]int{op: n}
 }
 
-// A leftover is only what is certain to be one, and costs no call without an address.
-func TestLeftover(t *testing.T) {
+// A floating IP remains only if that is certain, and costs no call without an address.
+func TestRemaining(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		reason, published string
@@ -141,7 +141,7 @@ func TestLeftover(t *testing.T) {
 				gone = f.lb
 			}
 			f.Interceptor().Reset()
-			got, err := floatingip.Leftover(bounded(t), f.api.Network(), existing, gone)
+			got, err := floatingip.Remaining(bounded(t), f.api.Network(), existing, gone)
 			if (got != nil) != tc.want || !errors.Is(err, tc.err) {
 				t.Errorf("%s: %v, %v", tc.reason, got, err)
 			}

@@ -136,7 +136,7 @@ func DiffDelete(o *Observed, existing request.Existing) change.Plan {
 	if o == nil || existing.KeepFloatingIP {
 		return nil
 	}
-	steps := DeleteLeftover(o.Left)
+	steps := DeleteRemaining(o.Left)
 	for _, f := range o.Associated {
 		if certainty.IsOwnFloatingIP(f.PortID, o.PortID, f.Description) {
 			steps = append(steps, remove(o, f))
@@ -146,8 +146,8 @@ func DiffDelete(o *Observed, existing request.Existing) change.Plan {
 	return steps
 }
 
-// DeleteLeftover plans to delete what [Leftover] has found, nil for nothing.
-func DeleteLeftover(f *client.FloatingIP) change.Plan {
+// DeleteRemaining plans to delete what [Remaining] has found, nil for nothing.
+func DeleteRemaining(f *client.FloatingIP) change.Plan {
 	if f == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@
 //	Check           what must be an error before anything is written
 //	Diff            how to get there
 //	DiffDelete      what is deleted after the load balancer
-//	Leftover        what an earlier run could not delete
+//	Remaining       what an earlier run could not delete
 //	Address         the address to publish
 //
 // The rules are:

@@ -84,7 +84,7 @@ type Observed struct {
 	// Existing are the floating IPs of the project with the wanted address, or else the
 	// published one. They are only read if they are needed.
 	Existing []*client.FloatingIP
-	// Left is what [Leftover] has found for a load balancer that is to be deleted.
+	// Left is what [Remaining] has found for a load balancer that is to be deleted.
 	Left *client.FloatingIP
 }
 

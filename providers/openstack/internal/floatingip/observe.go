@@ -59,7 +59,7 @@ func ObserveDeletion(ctx context.Context, api API, lb *client.LoadBalancerInfo, 
 	if err != nil || o.Current() != nil || parse(existing.Published) == o.VIP {
 		return o, err
 	}
-	o.Left, err = Leftover(ctx, api, existing, lb.ID)
+	o.Left, err = Remaining(ctx, api, existing, lb.ID)
 
 	return o, err
 }
@@ -127,13 +127,13 @@ var ErrStale = apierr.Mark(apierr.ErrConflict, errors.New("the floating IP is on
 // front of the ID (octavia: network/drivers/neutron/allowed_address_pairs.py, allocate_vip).
 const devicePrefix = "lb-"
 
-// Leftover returns the floating IP that remained when the load balancer of a Service was
+// Remaining returns the floating IP that remained when the load balancer of a Service was
 // deleted, nil if there is none. It is found by the published address, by the description
 // of this very Service, and by being on no port. One that is to be kept is none. It costs
 // one call if an address was published, and one more if the floating IP is on a port. The
 // error is an [ErrStale] if that port is gone, or is that of the load balancer with the ID
 // gone, which is empty if the load balancer exists.
-func Leftover(ctx context.Context, api API, existing request.Existing, gone string) (*client.FloatingIP, error) {
+func Remaining(ctx context.Context, api API, existing request.Existing, gone string) (*client.FloatingIP, error) {
 	published := parse(existing.Published)
 	if existing.KeepFloatingIP || !published.Is4() {
 		return nil, nil
