@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/tlsfiles"
 )
 
 // Config describes a cloud.
@@ -30,16 +31,7 @@ type Config struct {
 }
 
 // TLS is how connections are secured.
-type TLS struct {
-	// CAFile has certificates in PEM that replace those of the system. CAPEM has them
-	// inline, and is used only without a CAFile.
-	CAFile, CAPEM string
-	// CertFile and KeyFile are a client certificate and its key in PEM. They are used
-	// only if both are set, and read again for each connection.
-	CertFile, KeyFile string
-	// Insecure accepts every certificate.
-	Insecure bool
-}
+type TLS = tlsfiles.Files
 
 // Options are optional settings of a client.
 type Options struct {

@@ -1,17 +1,11 @@
 package client
 
 import (
-	"cmp"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
 const (
@@ -24,7 +18,7 @@ const (
 
 // newTransport returns the connections of a client. It speaks HTTP/1.1.
 func newTransport(t TLS, o Options) (*http.Transport, error) {
-	secured, err := t.build()
+	secured, err := t.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -48,51 +42,6 @@ func newTransport(t TLS, o Options) (*http.Transport, error) {
 		MaxIdleConnsPerHost: o.MaxReads + o.MaxWrites,
 		Protocols:           protocols,
 	}, nil
-}
-
-// build reads the files. A client certificate is read again for each connection.
-func (t TLS) build() (*tls.Config, error) {
-	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure} //nolint:gosec // set by the user
-	roots := []byte(t.CAPEM)
-	if t.CAFile != "" {
-		var err error
-		if roots, err = config.ReadFile(t.CAFile); err != nil {
-			return nil, fmt.Errorf("read CA file: %w", err)
-		}
-	}
-	if len(roots) > 0 {
-		settings.RootCAs = x509.NewCertPool()
-		if !settings.RootCAs.AppendCertsFromPEM(roots) {
-			return nil, fmt.Errorf("parse %s: no certificate in PEM", cmp.Or(t.CAFile, "inline CA"))
-		}
-	}
-	if t.CertFile == "" || t.KeyFile == "" {
-		return settings, nil
-	}
-	if _, err := t.keyPair(nil); err != nil {
-		return nil, err
-	}
-	settings.GetClientCertificate = t.keyPair
-
-	return settings, nil
-}
-
-// keyPair reads the client certificate and its key.
-func (t TLS) keyPair(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-	certificate, err := config.ReadFile(t.CertFile)
-	if err != nil {
-		return nil, fmt.Errorf("load client certificate: %w", err)
-	}
-	key, err := config.ReadFile(t.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("load key of client certificate: %w", err)
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return nil, fmt.Errorf("load client certificate: %w", err)
-	}
-
-	return &pair, nil
 }
 
 // maxRedirects is how many redirects are followed.

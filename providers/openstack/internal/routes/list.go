@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/route"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 )
 
@@ -166,34 +167,22 @@ func (r *Routes) list(ctx context.Context, nodes *nodeindex.Index, router *clien
 	r.listed, r.count = make(map[routeKey][]client.Route, len(rows)), len(router.Routes)
 	var list []*cloudprovider.Route
 	for _, row := range rows {
-		route := &cloudprovider.Route{Name: row.cidr.String(), DestinationCIDR: row.cidr.String()}
+		listed := &cloudprovider.Route{Name: row.cidr.String(), DestinationCIDR: row.cidr.String()}
 		if node := nodeAt(nodes, row); node != nil {
-			route.TargetNode, route.DestinationCIDR = apitypes.NodeName(node.Name), textOf(node, row.cidr)
+			listed.TargetNode, listed.DestinationCIDR = apitypes.NodeName(node.Name), route.TextOf(node, row.cidr)
 		} else {
-			route.TargetNode, route.Blackhole = apitypes.NodeName(row.hop.String()), true
+			listed.TargetNode, listed.Blackhole = apitypes.NodeName(row.hop.String()), true
 		}
-		key := routeKey{row.cidr, route.TargetNode}
+		key := routeKey{row.cidr, listed.TargetNode}
 		known := len(r.listed[key]) > 0
 		r.listed[key] = append(r.listed[key], row.Route)
 		if known || !served[row.cidr] && len(nodes.Find(row.cidr.String())) > 0 {
 			continue
 		}
-		list = append(list, route)
+		list = append(list, listed)
 	}
 
 	return list
-}
-
-// textOf returns a CIDR as it is among the ranges of a Node, which the route controller
-// compares as text, or in its canonical form.
-func textOf(node *v1.Node, cidr netip.Prefix) string {
-	for _, text := range node.Spec.PodCIDRs {
-		if parsed, err := parseCIDR(text); err == nil && parsed == cidr {
-			return text
-		}
-	}
-
-	return cidr.String()
 }
 
 // nodeAt returns the Node that a route leads to, nil if there is none. If several Nodes
