@@ -1,0 +1,186 @@
+package nsxt
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// matcher reports whether a document matches a query.
+type matcher func(Object) bool
+
+// parser reads a query: terms such as tags.scope:owner with AND, OR, NOT and parentheses.
+// Terms are independent of each other, so that two of them match in different tags
+// ([terraform] nsxt/policy_search.go).
+type parser struct {
+	tokens []string
+	err    error
+}
+
+// parseQuery returns the matcher of a query.
+func parseQuery(query string) (matcher, error) {
+	p := &parser{}
+	p.tokens, p.err = tokens(query)
+	match := p.any()
+	if p.err == nil && len(p.tokens) > 0 {
+		p.fail(p.tokens[0])
+	}
+
+	return match, p.err
+}
+
+func (p *parser) fail(token string) {
+	if p.err == nil {
+		p.err = invalid("the query is not valid at %q", token)
+	}
+}
+
+// next takes the next token if it is that one.
+func (p *parser) next(token string) bool {
+	if p.err != nil || len(p.tokens) == 0 || p.tokens[0] != token {
+		return false
+	}
+	p.tokens = p.tokens[1:]
+
+	return true
+}
+
+func (p *parser) any() matcher {
+	match := p.all()
+	for p.next("OR") {
+		left, right := match, p.all()
+		match = func(o Object) bool { return left(o) || right(o) }
+	}
+
+	return match
+}
+
+func (p *parser) all() matcher {
+	match := p.one()
+	for p.next("AND") {
+		left, right := match, p.one()
+		match = func(o Object) bool { return left(o) && right(o) }
+	}
+
+	return match
+}
+
+func (p *parser) one() matcher {
+	if p.next("NOT") {
+		inner := p.one()
+
+		return func(o Object) bool { return !inner(o) }
+	}
+	if p.next("(") {
+		inner := p.any()
+		if !p.next(")") {
+			p.fail("(")
+		}
+
+		return inner
+	}
+	if p.err != nil || len(p.tokens) == 0 {
+		p.fail("the end")
+
+		return nil
+	}
+	token := p.tokens[0]
+	p.tokens = p.tokens[1:]
+
+	return p.term(token)
+}
+
+// term returns the matcher of field:value. Values are compared as full text: without case,
+// and a value matches a part of another one ([API] QuerySearch).
+func (p *parser) term(token string) matcher {
+	field, value, ok := strings.Cut(token, ":")
+	pattern, valid := patternOf(value)
+	if !ok || field == "" || !valid {
+		p.fail(token)
+
+		return nil
+	}
+
+	return func(o Object) bool {
+		for _, found := range valuesAt(o, field) {
+			if pattern.MatchString(found) {
+				return true
+			}
+		}
+
+		return false
+	}
+}
+
+// refusedUnescaped are reserved characters that make a query invalid unless they are
+// escaped; most of the others are taken as they are ([API] QuerySearch; which is not documented).
+const refusedUnescaped = `/:[]{}^~!`
+
+// patternOf returns what the value of a term matches, and whether it is valid.
+func patternOf(value string) (*regexp.Regexp, bool) {
+	var pattern strings.Builder
+	quoted, escaped := false, false
+	for _, r := range value {
+		switch {
+		case escaped:
+			pattern.WriteString(regexp.QuoteMeta(string(r)))
+			escaped = false
+		case r == '\\':
+			escaped = true
+		case r == '"':
+			quoted = !quoted
+		case quoted:
+			pattern.WriteString(regexp.QuoteMeta(string(r)))
+		case strings.ContainsRune(refusedUnescaped, r):
+			return nil, false
+		case r == '*':
+			pattern.WriteString(".*")
+		case r == '?':
+			pattern.WriteString(".")
+		default:
+			pattern.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	if quoted || escaped || pattern.Len() == 0 {
+		return nil, false
+	}
+
+	return regexp.MustCompile(`(?is)(^|[^\pL\pN])` + pattern.String() + `($|[^\pL\pN])`), true
+}
+
+// tokens splits a query at spaces and parentheses outside of quotes.
+func tokens(query string) ([]string, error) {
+	var all []string
+	var token strings.Builder
+	end := func() {
+		if token.Len() > 0 {
+			all = append(all, token.String())
+			token.Reset()
+		}
+	}
+	quoted, escaped := false, false
+	for _, r := range query {
+		plain := !quoted && !escaped
+		switch {
+		case plain && unicode.IsSpace(r):
+			end()
+
+			continue
+		case plain && (r == '(' || r == ')'):
+			end()
+			all = append(all, string(r))
+
+			continue
+		case !escaped && r == '"':
+			quoted = !quoted
+		}
+		escaped = r == '\\' && !escaped
+		token.WriteRune(r)
+	}
+	end()
+	if quoted || len(all) == 0 {
+		return nil, invalid("the query %q is not valid", query)
+	}
+
+	return all, nil
+}

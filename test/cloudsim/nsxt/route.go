@@ -1,0 +1,28 @@
+package nsxt
+
+import (
+	"net/netip"
+)
+
+// checkStaticRoute refuses a route without a network or without next hops of its family.
+func checkStaticRoute(_ *Cloud, o *object) error {
+	network, err := netip.ParsePrefix(o.fields.text("network"))
+	if err != nil {
+		return invalid("network: %v", err)
+	}
+	hops := o.fields.objects("next_hops")
+	if len(hops) == 0 {
+		return invalid("next_hops are missing")
+	}
+	for _, hop := range hops {
+		address, err := netip.ParseAddr(hop.text("ip_address"))
+		if err != nil && len(hop.texts("scope")) == 0 {
+			return invalid("next_hops: %v", err)
+		}
+		if err == nil && address.Is4() != network.Addr().Is4() {
+			return invalid("next hop %s and network %s have different families", address, network)
+		}
+	}
+
+	return nil
+}
