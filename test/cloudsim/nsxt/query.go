@@ -3,7 +3,6 @@ package nsxt
 import (
 	"regexp"
 	"strings"
-	"unicode"
 )
 
 // matcher reports whether a document matches a query.
@@ -19,8 +18,7 @@ type parser struct {
 
 // parseQuery returns the matcher of a query.
 func parseQuery(query string) (matcher, error) {
-	p := &parser{}
-	p.tokens, p.err = tokens(query)
+	p := &parser{tokens: tokenPattern.FindAllString(query, -1)}
 	match := p.any()
 	if p.err == nil && len(p.tokens) > 0 {
 		p.fail(p.tokens[0])
@@ -94,8 +92,8 @@ func (p *parser) one() matcher {
 // and a value matches a part of another one ([API] QuerySearch).
 func (p *parser) term(token string) matcher {
 	field, value, ok := strings.Cut(token, ":")
-	pattern, valid := patternOf(value)
-	if !ok || field == "" || !valid {
+	pattern := patternOf(value)
+	if !ok || field == "" || pattern == nil {
 		p.fail(token)
 
 		return nil
@@ -116,71 +114,36 @@ func (p *parser) term(token string) matcher {
 // escaped; most of the others are taken as they are ([API] QuerySearch; which is not documented).
 const refusedUnescaped = `/:[]{}^~!`
 
-// patternOf returns what the value of a term matches, and whether it is valid.
-func patternOf(value string) (*regexp.Regexp, bool) {
+// A query consists of tokens, and a value of parts: an escaped character, a text in quotes
+// or a character.
+var (
+	tokenPattern = regexp.MustCompile(`\(|\)|(\\.|"(\\.|[^"\\])*"|[^\s()"\\])+|\S`)
+	partPattern  = regexp.MustCompile(`\\.|"(\\.|[^"\\])*"|.`)
+	escape       = regexp.MustCompile(`\\(.)`)
+)
+
+// patternOf returns what the value of a term matches, nil if it is not valid.
+func patternOf(value string) *regexp.Regexp {
 	var pattern strings.Builder
-	quoted, escaped := false, false
-	for _, r := range value {
+	for _, part := range partPattern.FindAllString(value, -1) {
+		text := escape.ReplaceAllString(part, "$1")
 		switch {
-		case escaped:
-			pattern.WriteString(regexp.QuoteMeta(string(r)))
-			escaped = false
-		case r == '\\':
-			escaped = true
-		case r == '"':
-			quoted = !quoted
-		case quoted:
-			pattern.WriteString(regexp.QuoteMeta(string(r)))
-		case strings.ContainsRune(refusedUnescaped, r):
-			return nil, false
-		case r == '*':
+		case part == "*":
 			pattern.WriteString(".*")
-		case r == '?':
+		case part == "?":
 			pattern.WriteString(".")
+		case strings.Contains(refusedUnescaped+`"\`, part):
+			return nil
 		default:
-			pattern.WriteString(regexp.QuoteMeta(string(r)))
+			if part[0] == '"' {
+				text = text[1 : len(text)-1]
+			}
+			pattern.WriteString(regexp.QuoteMeta(text))
 		}
 	}
-	if quoted || escaped || pattern.Len() == 0 {
-		return nil, false
+	if pattern.Len() == 0 {
+		return nil
 	}
 
-	return regexp.MustCompile(`(?is)(^|[^\pL\pN])` + pattern.String() + `($|[^\pL\pN])`), true
-}
-
-// tokens splits a query at spaces and parentheses outside of quotes.
-func tokens(query string) ([]string, error) {
-	var all []string
-	var token strings.Builder
-	end := func() {
-		if token.Len() > 0 {
-			all = append(all, token.String())
-			token.Reset()
-		}
-	}
-	quoted, escaped := false, false
-	for _, r := range query {
-		plain := !quoted && !escaped
-		switch {
-		case plain && unicode.IsSpace(r):
-			end()
-
-			continue
-		case plain && (r == '(' || r == ')'):
-			end()
-			all = append(all, string(r))
-
-			continue
-		case !escaped && r == '"':
-			quoted = !quoted
-		}
-		escaped = r == '\\' && !escaped
-		token.WriteRune(r)
-	}
-	end()
-	if quoted || len(all) == 0 {
-		return nil, invalid("the query %q is not valid", query)
-	}
-
-	return all, nil
+	return regexp.MustCompile(`(?is)(^|[^\pL\pN])` + pattern.String() + `($|[^\pL\pN])`)
 }
