@@ -36,6 +36,9 @@ func (c *Cloud) mark(o *object, force bool) error {
 		c.state.lost[o.path] = true
 	}
 	c.reindex(o)
+	if c.spec.AddressReturnsAtOnce {
+		c.release(o)
+	}
 	path := o.path
 	c.after(c.spec.DeletionTime, func(c *Cloud) { c.remove(path) })
 
@@ -48,6 +51,7 @@ func (c *Cloud) remove(path string) {
 	if o == nil || !o.marked {
 		return
 	}
+	c.release(o)
 	delete(c.state.objects, path)
 	c.after(c.spec.SearchLag, func(c *Cloud) {
 		if c.state.objects[path] == nil {
@@ -75,5 +79,5 @@ func (o *object) references() []string {
 		paths = append(paths, valuesAt(o.fields, field)...)
 	}
 
-	return paths
+	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }

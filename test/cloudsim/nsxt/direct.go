@@ -101,6 +101,7 @@ func (c *Cloud) seed() error {
 	for _, t := range c.spec.Tier1s {
 		put("/infra/tier-1s/"+t.ID, Object{"ha_mode": "ACTIVE_STANDBY"})
 	}
+	problems = append(problems, c.seedBalancing())
 	for path, o := range c.state.objects {
 		o.began = o.began.Add(-c.spec.RealizationTime)
 		c.state.index[path] = o.document(caller{})
@@ -157,6 +158,9 @@ func (c *Cloud) Dump() string {
 			line := path + " " + o.text()
 			if o.marked {
 				line = "deleted " + line
+			}
+			if o.address.IsValid() {
+				line += " " + o.address.String()
 			}
 			lines = append(lines, line)
 		}

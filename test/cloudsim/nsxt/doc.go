@@ -1,15 +1,15 @@
 // Package nsxt simulates an NSX-T manager: the policy API over HTTPS on loopback, objects
-// that a few lines of Go describe, and faults on demand. Tests of routes of the
-// vSphere provider run against it.
+// that a few lines of Go describe, and faults on demand. Tests of load balancers and
+// routes of the vSphere provider run against it.
 //
-//	cloud, err := nsxt.Start(nsxt.Spec{Tier1s: []nsxt.Tier1{{ID: "t1"}}})
+//	cloud, err := nsxt.Start(nsxt.Spec{Tier1s: []nsxt.Tier1{{ID: "t1", EdgeCluster: true}}})
 //	defer cloud.Close()
 //	cloud.Host()                                 // host:port/prefix, cloud.CertificatePEM()
 //	cloud.Interceptor().Count("PutStaticRoute")  // what clients did: see simserver.Log
 //	cloud.Requests("PutStaticRoute")             // with bodies and users
 //	cloud.Interceptor().Inject("Search", simserver.Always(), nsxt.Fault(400, 60508))
-//	cloud.Put("/infra/tier-1s/t1/static-routes/a", nsxt.Object{…}) // what people do: see [Cloud.Put]
-//	cloud.FailRealization("/infra/tier-1s/t1/static-routes", nsxt.Alarm{Code: 500042})
+//	cloud.Put("/infra/lb-pools/p", nsxt.Object{…}) // what people do: see [Cloud.Put]
+//	cloud.FailRealization("/infra/lb-services", nsxt.Alarm{Code: 500042})
 //	cloud.Restart(time.Minute)                   // 503 until then
 //	cloud.Resources(); cloud.Leaks()             // what clients left behind
 //
@@ -36,7 +36,7 @@
 // # What it does not do
 //
 //   - Parameters included_fields and site_path are ignored.
-//   - Tier-1 gateways are read only.
+//   - Tier-1 gateways and IP pools are read only.
 //   - There is no hierarchical API, no project and no Global Manager.
 //   - Roles are not simulated: use [Cloud.SetDenied].
 package nsxt

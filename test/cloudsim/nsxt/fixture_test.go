@@ -43,7 +43,7 @@ func simulate(t *testing.T, spec nsxt.Spec, test func(*client)) {
 	synctest.Test(t, func(t *testing.T) {
 		spec.Server.InMemory = true
 		if spec.Tier1s == nil {
-			spec.Tier1s = []nsxt.Tier1{{ID: "t1"}}
+			spec.Tier1s = []nsxt.Tier1{{ID: "t1", EdgeCluster: true}}
 		}
 		cloud, err := nsxt.Start(spec)
 		if err != nil {

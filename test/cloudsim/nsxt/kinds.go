@@ -14,6 +14,9 @@ type kind struct {
 	// types are the values that resource_type can have; the first is the default.
 	types    []string
 	readOnly bool
+	// allocates is set for allocations of addresses: a write of one that exists does nothing
+	// ([SDK] IpAllocationsClient).
+	allocates bool
 	// missing refuses an update without a revision as "already exists", which happens with
 	// some kinds ([terraform] 1027; which is not documented).
 	missing bool
@@ -28,18 +31,20 @@ type kind struct {
 	entities []string
 	// check refuses a write.
 	check func(*Cloud, *object) error
+	// problem is what keeps an accepted intent from being realized.
+	problem func(*Cloud, *object) *Alarm
 }
 
 // newKinds returns all kinds of objects.
 func newKinds() []*kind {
-	all := []*kind{
+	all := append(newBalancingKinds(), []*kind{
 		{name: "Tier1", pattern: []string{"infra", "tier-1s"}, types: []string{"Tier1"}, readOnly: true},
 		{
 			name: "StaticRoute", pattern: []string{"infra", "tier-1s", "*", "static-routes"}, types: []string{"StaticRoutes"},
 			defaults: Object{"enabled_on_secondary": false}, elements: map[string]Object{"next_hops": {"admin_distance": 1}},
 			check: checkStaticRoute,
 		},
-	}
+	}...)
 	for _, k := range all {
 		k.entities = []string{"Realized" + k.types[0], "RealizedEdge" + k.types[0]}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/netip"
 	"path"
 	"strconv"
 	"time"
@@ -100,6 +101,8 @@ type object struct {
 	began             time.Time
 	updated           bool // changed since it was created
 	seed              Object
+	address           netip.Addr // of an allocation, once realized
+	failure           *Alarm     // of an allocation
 	shape             StaleShape
 }
 
@@ -137,19 +140,20 @@ type state struct {
 	schedule simstate.Schedule[*Cloud]
 	objects  map[string]*object // by path
 	index    map[string]Object  // documents by path, as the search API sees them
+	pools    map[string]*addresses
 	alarms   []failure
 	lost     map[string]bool // paths of seeded objects that clients deleted
 }
 
 func newState() *state {
-	return &state{objects: map[string]*object{}, index: map[string]Object{}, lost: map[string]bool{}}
+	return &state{objects: map[string]*object{}, index: map[string]Object{}, pools: map[string]*addresses{}, lost: map[string]bool{}}
 }
 
 func (s *state) clone() *state {
 	return &state{
 		ids: s.ids.Clone(), schedule: s.schedule.Clone(),
 		objects: simstate.CloneMap(s.objects, func(*object) {}), index: maps.Clone(s.index),
-		alarms: append([]failure(nil), s.alarms...), lost: maps.Clone(s.lost),
+		pools: simstate.CloneMap(s.pools, (*addresses).own), alarms: append([]failure(nil), s.alarms...), lost: maps.Clone(s.lost),
 	}
 }
 

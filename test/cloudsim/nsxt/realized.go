@@ -82,6 +82,9 @@ func (c *Cloud) entities(o *object) []Object {
 			e["alarms"] = []Object{alarm.document(o)}
 		}
 		e["state"] = state
+		if o.kind.allocates {
+			e["extended_attributes"] = o.allocationAttributes(last && state == Realized)
+		}
 		all = append(all, e)
 	}
 
@@ -108,8 +111,11 @@ func (c *Cloud) alarmOf(o *object) *Alarm {
 			return &f.alarm
 		}
 	}
+	if o.failure != nil || o.kind.problem == nil {
+		return o.failure
+	}
 
-	return nil
+	return o.kind.problem(c, o)
 }
 
 func (a *Alarm) state() string {
@@ -122,8 +128,12 @@ func (a *Alarm) state() string {
 
 // document returns the alarm as part of a realized entity ([SDK] PolicyAlarmResource).
 func (a *Alarm) document(o *object) Object {
+	details := Object{"error_message": a.Message, "module_name": modulePolicy}
+	if a.Code != 0 {
+		details["error_code"] = a.Code
+	}
+
 	return Object{
-		"resource_type": "PolicyAlarmResource", "id": o.uid, "source_reference": o.path, "message": a.Message,
-		"error_details": Object{"error_code": a.Code, "error_message": a.Message, "module_name": modulePolicy},
+		"resource_type": "PolicyAlarmResource", "id": o.uid, "source_reference": o.path, "message": a.Message, "error_details": details,
 	}
 }

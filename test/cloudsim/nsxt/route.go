@@ -2,6 +2,7 @@ package nsxt
 
 import (
 	"net/netip"
+	"strings"
 )
 
 // checkStaticRoute refuses a route without a network or without next hops of its family.
@@ -25,4 +26,15 @@ func checkStaticRoute(_ *Cloud, o *object) error {
 	}
 
 	return nil
+}
+
+// tier1 returns the specification of a gateway by its path.
+func (c *Cloud) tier1(path string) (Tier1, bool) {
+	for _, t := range c.spec.Tier1s {
+		if id, ok := strings.CutPrefix(path, "/infra/tier-1s/"); ok && id == t.ID {
+			return t, true
+		}
+	}
+
+	return Tier1{}, false
 }

@@ -40,8 +40,11 @@ type Spec struct {
 	// A session is valid on one of them only ([docs] NSX 4.1, cookie of a node). Default: 1.
 	Nodes int
 
-	// Tier1s exist from the start.
-	Tier1s []Tier1
+	// Tier1s, Pools and Profiles exist from the start, besides the profiles
+	// default-tcp-lb-app-profile and default-udp-lb-app-profile ([API] LBVirtualServer).
+	Tier1s   []Tier1
+	Pools    []Pool
+	Profiles []Profile
 
 	// SearchLag is how long the search API shows the state before a change (no source
 	// for the time). Default: a second.
@@ -52,10 +55,13 @@ type Spec struct {
 	// RealizationTime is how long the realization of an intent takes (no source for the
 	// time). Default: a second.
 	RealizationTime time.Duration
+	// AllocationRetry is how often a failed allocation is tried again by the manager (no
+	// source). Default: never.
+	AllocationRetry time.Duration
 
 	// PageSize is the most rows in a page, whatever is asked for. Default: 1000 ([SDK]).
 	PageSize int
-	// BareLists are collections such as "static-routes" whose lists have neither a cursor nor a
+	// BareLists are collections such as "ip-pools" whose lists have neither a cursor nor a
 	// result_count ([terraform] 536).
 	BareLists []string
 	// RateLimit is that of a user. Default: 100 a second ([KB] 411782).
@@ -73,6 +79,30 @@ type Spec struct {
 	// RealizationNotFound makes the realized state of a fresh intent 404 instead of an empty
 	// list (no source for either).
 	RealizationNotFound bool
+
+	Balancing
+}
+
+// Balancing are the options of load balancers and addresses.
+type Balancing struct {
+	// SeveralMonitors allows more than one active monitor in a pool; the text of LBPool
+	// says that there is one ([SDK]).
+	SeveralMonitors bool
+	// SharedPorts allows virtual servers of an address with the same port and protocol in
+	// a load balancer service (no source).
+	SharedPorts bool
+	// RefuseWithoutEdge refuses a load balancer service on a tier-1 gateway without an
+	// edge cluster, instead of an error in its realized state (no source).
+	RefuseWithoutEdge bool
+	// ServicesPerTier1 is the number of load balancer services of a tier-1 gateway (no
+	// source). Default: 1.
+	ServicesPerTier1 int
+	// ErrorsRealized has wrong families and exceeded limits accepted, with an error in the
+	// realized state (no source for either).
+	ErrorsRealized bool
+	// AddressReturnsAtOnce has an address free when its allocation is marked for deletion
+	// instead of gone (no source).
+	AddressReturnsAtOnce bool
 }
 
 // Token describes the service that exchanges a refresh token for access tokens.
@@ -90,6 +120,30 @@ type Token struct {
 // Tier1 is a tier-1 gateway.
 type Tier1 struct {
 	ID string
+	// EdgeCluster reports whether it has one, without which it serves no load balancers.
+	EdgeCluster bool
+	// Credits are those of the edge for load balancer services: 1, 10, 40 or 80 for an edge
+	// of size small, medium, large or extra large ([KB] 322486). Default: no limit.
+	Credits int
+}
+
+// Pool is an IP pool.
+type Pool struct {
+	ID string
+	// Name is the display name. Default: the ID.
+	Name string
+	// Ranges are addresses or "first-last", IPv4 or IPv6; addresses are allocated in order.
+	Ranges []string
+}
+
+// Profile is a profile or monitor of load balancers.
+type Profile struct {
+	// Path such as "/infra/lb-app-profiles/tcp".
+	Path string
+	// Type such as "LBFastTcpProfile".
+	Type string
+	// Name is the display name, which need not be unique. Default: the ID.
+	Name string
 }
 
 func (s Spec) complete() Spec {
@@ -110,6 +164,7 @@ func (s Spec) complete() Spec {
 	s.PageSize = min(maxPageSize, cmp.Or(s.PageSize, maxPageSize))
 	s.RateLimit = cmp.Or(s.RateLimit, simstate.RateLimit{Rate: 100, Burst: 100})
 	s.Concurrency = cmp.Or(s.Concurrency, 40)
+	s.ServicesPerTier1 = cmp.Or(s.ServicesPerTier1, 1)
 
 	return s
 }

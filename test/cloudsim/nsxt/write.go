@@ -20,7 +20,7 @@ func (c *Cloud) put(k *call) (any, error) {
 	switch {
 	case old == nil && revised:
 		return nil, existing(k.path)
-	case old != nil:
+	case old != nil && !k.kind.allocates:
 		if err := c.checkRevision(old, fields); err != nil {
 			return nil, err
 		}
@@ -77,6 +77,9 @@ func (o *object) pending() error {
 // store writes an object.
 func (c *Cloud) store(k *kind, path string, fields Object, who caller) (*object, error) {
 	old := c.state.objects[path]
+	if old != nil && k.allocates {
+		return old, nil
+	}
 	now := c.now()
 	o := &object{kind: k, path: path, uid: c.newID(), revision: -1, creator: who.name, created: now}
 	if who.principal {
@@ -93,6 +96,9 @@ func (c *Cloud) store(k *kind, path string, fields Object, who caller) (*object,
 	o.revision++
 	c.state.objects[path] = o
 	c.reindex(o)
+	if k.allocates {
+		c.after(c.spec.RealizationTime, func(c *Cloud) { c.allocate(path, o.uid) })
+	}
 
 	return o, nil
 }
