@@ -1,7 +1,6 @@
 package nsxt_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -10,35 +9,13 @@ import (
 
 const allocations = "/infra/ip-pools/ext/ip-allocations"
 
-// address returns the address of an allocation, and the code of its alarm.
-func (c *client) address(id string) (string, int) {
-	c.t.Helper()
-	_, code := c.state(allocations + "/" + id)
-	var found []string
-	rows, _ := c.get("/infra/realized-state/realized-entities?intent_path=" + allocations + "/" + id).body["results"].([]any)
-	for _, row := range rows {
-		entity, _ := row.(map[string]any)
-		attributes, _ := entity["extended_attributes"].([]any)
-		for _, a := range attributes {
-			attribute, _ := a.(map[string]any)
-			values, _ := attribute["values"].([]any)
-			for _, value := range values {
-				text, _ := value.(string)
-				found = append(found, text)
-			}
-		}
-	}
-
-	return strings.Join(found, " "), code
-}
-
 func TestAllocation(t *testing.T) {
 	t.Parallel()
 	pools := []nsxt.Pool{{ID: "ext", Name: "external", Ranges: []string{"10.1.0.1-10.1.0.2", "fd00::1"}}}
 	simulate(t, nsxt.Spec{Pools: pools, AllocationRetry: 10 * time.Second}, func(c *client) {
 		expect := func(id, address string, code int) {
 			c.t.Helper()
-			got, gotCode := c.address(id)
+			_, got, gotCode := c.realized(allocations + "/" + id)
 			check(c.t, id, address, got)
 			check(c.t, id+": code", code, gotCode)
 		}
@@ -81,7 +58,7 @@ func TestAllocation(t *testing.T) {
 		code := func(id string) int {
 			c.put(allocations+"/"+id, nsxt.Object{})
 			seconds(1)
-			_, code := c.address(id)
+			_, code := c.state(allocations + "/" + id)
 
 			return code
 		}

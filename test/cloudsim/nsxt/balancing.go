@@ -2,6 +2,8 @@ package nsxt
 
 import (
 	"errors"
+	"slices"
+	"strings"
 )
 
 // seedBalancing makes the pools and profiles of the spec, and the profiles that a manager has.
@@ -20,8 +22,8 @@ func (c *Cloud) seedBalancing() error {
 	return errors.Join(problems...)
 }
 
-// others returns the objects of a kind as they would be after a change, without those that
-// are marked for deletion.
+// others returns the objects of a kind by their paths, as they would be after a change,
+// without those that are marked for deletion.
 func (c *Cloud) others(name string, changed *object) []*object {
 	var found []*object
 	if changed.kind.name == name {
@@ -32,6 +34,8 @@ func (c *Cloud) others(name string, changed *object) []*object {
 			found = append(found, o)
 		}
 	}
+
+	slices.SortFunc(found, func(a, b *object) int { return strings.Compare(a.path, b.path) })
 
 	return found
 }

@@ -28,12 +28,9 @@ func newBalancingKinds() []*kind {
 		{
 			name: "LBPool", pattern: lb("lb-pools"), types: []string{"LBPool"},
 			references: []string{"active_monitor_paths", "passive_monitor_path", "member_group.group_path"},
-			defaults: Object{
-				"algorithm": "ROUND_ROBIN", "min_active_members": 1, "tcp_multiplexing_enabled": false, "tcp_multiplexing_number": 6,
-				"snat_translation": map[string]any{"type": "LBSnatDisabled"},
-			},
-			elements: map[string]Object{"members": {"weight": 1, "admin_state": "ENABLED", "backup_member": false}},
-			check:    checkPool, problem: poolProblem,
+			defaults:   Object{"algorithm": "ROUND_ROBIN", "min_active_members": 1, "tcp_multiplexing_enabled": false, "tcp_multiplexing_number": 6},
+			elements:   map[string]Object{"members": {"weight": 1, "admin_state": "ENABLED", "backup_member": false}},
+			check:      checkPool, problem: poolProblem,
 		},
 		{
 			name: "LBMonitor", pattern: lb("lb-monitor-profiles"), types: []string{

@@ -22,7 +22,7 @@ func checkPool(c *Cloud, o *object) error {
 		return invalid("only one active monitor can be configured")
 	case len(o.fields.objects("members")) > 0 && o.fields.object("member_group") != nil:
 		return invalid("members and member_group exclude each other")
-	case !slices.Contains([]string{"LBSnatAutoMap", "LBSnatIpPool", "LBSnatDisabled"}, o.fields.object("snat_translation").text("type")):
+	case !slices.Contains([]string{"", "LBSnatAutoMap", "LBSnatIpPool", "LBSnatDisabled"}, o.fields.object("snat_translation").text("type")):
 		return invalid("snat_translation has an unknown type") // [SDK]
 	}
 	for _, member := range o.fields.objects("members") {

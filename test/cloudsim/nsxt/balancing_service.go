@@ -1,10 +1,8 @@
 package nsxt
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // capacity is what a load balancer service of a size has.
@@ -66,7 +64,7 @@ func checkService(c *Cloud, o *object) error {
 // servicesAt returns the services of a tier-1 gateway after a change, oldest first.
 func (c *Cloud) servicesAt(tier1 string, changed *object) []*object {
 	all := slices.DeleteFunc(c.others("LBService", changed), func(o *object) bool { return o.fields.text("connectivity_path") != tier1 })
-	slices.SortFunc(all, func(a, b *object) int { return cmp.Or(a.created.Compare(b.created), strings.Compare(a.path, b.path)) })
+	slices.SortStableFunc(all, func(a, b *object) int { return a.created.Compare(b.created) })
 
 	return all
 }

@@ -77,8 +77,8 @@ func TestTraffic(t *testing.T) {
 		}
 		all[0].Monitors = nil
 		check(c.t, "virtual servers", nsxt.VirtualServer{
-			Path: server, Service: service, Address: "10.1.0.1", Protocol: "TCP", Ports: []string{"80"}, MemberPorts: []string{"30080"},
-			Members: []string{"10.0.0.1", "10.0.0.2"}, Sources: []string{"192.0.2.0/24"},
+			Path: server, Service: service, Address: "10.1.0.1", Protocol: "TCP", Ports: []string{"80"},
+			Members: []nsxt.Member{{Address: "10.0.0.1", Port: "30080"}, {Address: "10.0.0.2", Port: "30080"}}, Sources: []string{"192.0.2.0/24"},
 		}, all[0])
 		check(c.t, "a client", true, all[0].Admits(netip.MustParseAddr("192.0.2.1")))
 		check(c.t, "another client", false, all[0].Admits(netip.MustParseAddr("192.0.3.1")))

@@ -14,10 +14,8 @@ type VirtualServer struct {
 	// Address, Protocol (TCP or UDP) and Ports are where it listens.
 	Address, Protocol string
 	Ports             []string
-	// MemberPorts are those of the members, by default those of the virtual server.
-	MemberPorts []string
-	// Members are the addresses of enabled members.
-	Members []string
+	// Members are the enabled members of the pool.
+	Members []Member
 	// Monitors are the active monitors of the pool.
 	Monitors []Object
 	// Persistent reports whether clients are kept at their member.
@@ -25,6 +23,10 @@ type VirtualServer struct {
 	// Sources are addresses and prefixes of clients, nil for all.
 	Sources []string
 }
+
+// Member receives traffic. Its port is its own, or the one that the virtual server has for
+// members, or that of the virtual server ([SDK]).
+type Member struct{ Address, Port string }
 
 // Admits reports whether a client is served.
 func (v VirtualServer) Admits(client netip.Addr) bool {
@@ -56,16 +58,14 @@ func (c *Cloud) VirtualServers() []VirtualServer {
 func (c *Cloud) virtualServer(o *object) VirtualServer {
 	v := VirtualServer{
 		Path: o.path, Service: o.fields.text("lb_service_path"), Address: o.fields.text("ip_address"), Protocol: c.protocol(o),
-		Ports: o.fields.texts("ports"), MemberPorts: o.fields.texts("default_pool_member_ports"),
+		Ports:      o.fields.texts("ports"),
 		Persistent: o.fields.text("lb_persistence_profile_path") != "",
-	}
-	if len(v.MemberPorts) == 0 {
-		v.MemberPorts = v.Ports
 	}
 	if pool := c.state.objects[o.fields.text("pool_path")]; pool != nil {
 		for _, member := range pool.fields.objects("members") {
 			if member.text("admin_state") == "ENABLED" {
-				v.Members = append(v.Members, member.text("ip_address"))
+				port := slices.Concat(o.fields.texts("default_pool_member_ports"), v.Ports)[0]
+				v.Members = append(v.Members, Member{member.text("ip_address"), cmp.Or(member.text("port"), port)})
 			}
 		}
 		for _, path := range pool.fields.texts("active_monitor_paths") {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // person is who changes objects directly, as somebody does in the user interface.
@@ -147,24 +146,4 @@ func (c *Cloud) lines(describe func(*object) string) []string {
 	})
 
 	return lines
-}
-
-// Dump returns the whole state as text, for the output of failed tests.
-func (c *Cloud) Dump() string {
-	var lines []string
-	c.inspect(func() {
-		for _, path := range slices.Sorted(maps.Keys(c.state.objects)) {
-			o := c.state.objects[path]
-			line := path + " " + o.text()
-			if o.marked {
-				line = "deleted " + line
-			}
-			if o.address.IsValid() {
-				line += " " + o.address.String()
-			}
-			lines = append(lines, line)
-		}
-	})
-
-	return strings.Join(lines, "\n")
 }

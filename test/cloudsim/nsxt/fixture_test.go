@@ -158,31 +158,43 @@ func ids(page response) []string {
 // state returns the states of the entities of an intent, and the code of the alarm, if any.
 func (c *client) state(path string) (states string, code int) {
 	c.t.Helper()
-	var all []string
-	rows, _ := c.get("/infra/realized-state/realized-entities?intent_path=" + path).body["results"].([]any)
-	for _, row := range rows {
-		var entity struct {
+	states, _, code = c.realized(path)
+
+	return states, code
+}
+
+// realized returns the states, addresses and code of the alarm of the entities of an intent.
+func (c *client) realized(path string) (states, addresses string, code int) {
+	c.t.Helper()
+	var page struct {
+		Results []struct {
 			State  string
 			Alarms []struct {
 				Details struct {
 					Code int `json:"error_code"`
 				} `json:"error_details"`
 			}
+			Attributes []struct{ Values []string } `json:"extended_attributes"`
 		}
-		data, err := json.Marshal(row)
-		if err == nil {
-			err = json.Unmarshal(data, &entity)
-		}
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		all = append(all, entity.State)
+	}
+	data, err := json.Marshal(c.get("/infra/realized-state/realized-entities?intent_path=" + path).body)
+	if err == nil {
+		err = json.Unmarshal(data, &page)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, entity := range page.Results {
+		states += " " + entity.State
 		for _, alarm := range entity.Alarms {
 			code = alarm.Details.Code
 		}
+		for _, attribute := range entity.Attributes {
+			addresses += strings.Join(attribute.Values, " ")
+		}
 	}
 
-	return strings.Join(all, " "), code
+	return strings.TrimSpace(states), addresses, code
 }
 
 func route(network string) nsxt.Object {

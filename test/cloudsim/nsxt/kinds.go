@@ -21,7 +21,7 @@ type kind struct {
 	// some kinds ([terraform] 1027; which is not documented).
 	missing bool
 	// defaults are fields that the manager adds, and elements those that it adds to the
-	// objects of a list ([SDK]).
+	// objects of a list: some of those of a manager (no source for all values).
 	defaults Object
 	elements map[string]Object
 	// references are fields with paths of objects that must exist, and be kept.

@@ -19,13 +19,13 @@ type pageRefusal struct {
 	err   *apiError
 }
 
-// RefusePages refuses pages of more rows than that, by 503/60576, or 400/255 with invalid
-// (nsx-operator services/common/store.go has both). 0 ends it.
-func (c *Cloud) RefusePages(above int, invalidSize bool) {
+// RefusePages refuses pages of more rows than that, with the status 503 or 400 (nsx-operator
+// services/common/store.go has both). 0 ends it.
+func (c *Cloud) RefusePages(above, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pages = pageRefusal{above, newError(http.StatusServiceUnavailable, 60576)}
-	if invalidSize {
+	if status == http.StatusBadRequest {
 		c.pages.err = invalid("page_size is too large")
 	}
 }

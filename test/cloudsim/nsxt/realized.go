@@ -1,6 +1,7 @@
 package nsxt
 
 import (
+	"cmp"
 	"net/http"
 	"path"
 	"slices"
@@ -10,10 +11,10 @@ import (
 
 // The states of a realized entity ([SDK] GenericPolicyRealizedResource).
 const (
-	Unrealized  = "UNREALIZED"
-	Realized    = "REALIZED"
-	Failed      = "ERROR"
-	Unavailable = "UNAVAILABLE"
+	StateUnrealized  = "UNREALIZED"
+	StateRealized    = "REALIZED"
+	StateError       = "ERROR"
+	StateUnavailable = "UNAVAILABLE"
 )
 
 // Alarm is what keeps an intent from being realized. Code 500042 is to be waited for
@@ -21,7 +22,7 @@ const (
 type Alarm struct {
 	Code    int
 	Message string
-	// State is that of the entity. Default: Failed.
+	// State is that of the entity. Default: StateError.
 	State string
 }
 
@@ -77,13 +78,13 @@ func (c *Cloud) entities(o *object) []Object {
 			"path": "/infra/realized-state/enforcement-points/default/" + path.Base(o.path) + "/" + kind,
 		}
 		state := stateAfter(elapsed, whole, last)
-		if last && alarm != nil && state == Realized {
-			state = alarm.state()
+		if last && alarm != nil && state == StateRealized {
+			state = cmp.Or(alarm.State, StateError)
 			e["alarms"] = []Object{alarm.document(o)}
 		}
 		e["state"] = state
 		if o.kind.allocates {
-			e["extended_attributes"] = o.allocationAttributes(last && state == Realized)
+			e["extended_attributes"] = o.allocationAttributes(last && state == StateRealized)
 		}
 		all = append(all, e)
 	}
@@ -98,10 +99,10 @@ func stateAfter(elapsed, whole time.Duration, last bool) string {
 		whole /= 2
 	}
 	if elapsed < whole {
-		return Unrealized
+		return StateUnrealized
 	}
 
-	return Realized
+	return StateRealized
 }
 
 // alarmOf returns what keeps an object from being realized, nil for nothing.
@@ -116,14 +117,6 @@ func (c *Cloud) alarmOf(o *object) *Alarm {
 	}
 
 	return o.kind.problem(c, o)
-}
-
-func (a *Alarm) state() string {
-	if a.State != "" {
-		return a.State
-	}
-
-	return Failed
 }
 
 // document returns the alarm as part of a realized entity ([SDK] PolicyAlarmResource).
