@@ -54,7 +54,7 @@ func TestAllocation(t *testing.T) {
 		seconds(10)
 		expect("c", "10.1.0.1", 0) // tried again
 	})
-	simulate(t, nsxt.Spec{Pools: pools}, func(c *client) {
+	simulate(t, nsxt.Spec{Pools: pools, Balancing: nsxt.Balancing{AddressReturnsAtOnce: true}}, func(c *client) {
 		code := func(id string) int {
 			c.put(allocations+"/"+id, nsxt.Object{})
 			seconds(1)
@@ -62,6 +62,19 @@ func TestAllocation(t *testing.T) {
 
 			return code
 		}
+		check(c.t, "first", 0, code("first"))
+		snapshot := c.cloud.Snapshot()
+		c.want(200, 0, "DELETE", allocations+"/first", nil)
+		c.put(allocations+"/second", nsxt.Object{})
+		seconds(1)
+		_, address, _ := c.realized(allocations + "/second")
+		check(c.t, "the same address", "10.1.0.1", address)
+		c.cloud.Restore(snapshot)
+		check(c.t, "another one", 0, code("second"))
+		_, address, _ = c.realized(allocations + "/second")
+		check(c.t, "the next address", "10.1.0.2", address)
+		c.want(200, 0, "DELETE", allocations+"/first", nil)
+		c.want(200, 0, "DELETE", allocations+"/second", nil)
 		c.cloud.ExhaustPool("ext", true)
 		check(c.t, "exhausted", 8212, code("a"))
 		c.cloud.ExhaustPool("ext", false)

@@ -2,6 +2,7 @@ package nsxt_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"net/http"
 	"testing"
 	"time"
@@ -94,13 +95,15 @@ func TestSession(t *testing.T) {
 		session := c.as(header("Cookie", cookie, "X-Xsrf-Token", xsrf))
 		session.want(401, 403, "GET", t1, nil) // the other manager
 		session.want(200, 0, "GET", t1, nil)
+		check(c.t, "sessions", 1, c.cloud.Sessions())
 		c.get(t1)
 		c.as(header("Cookie", cookie)).want(403, 98, "GET", t1, nil)
-		check(c.t, "sessions", 1, c.cloud.Sessions())
-		seconds(1801)
-		check(c.t, "sessions", 0, c.cloud.Sessions())
 		c.get(t1)
-		session.want(401, 403, "GET", t1, nil)
+		session.send("GET", c.cloud.Host()+"/api/session/destroy", nil)
+		check(c.t, "sessions", 0, c.cloud.Sessions())
+		c.as(anonymous).send("POST", c.cloud.Host()+"/api/session/create", form)
+		seconds(1801)
+		check(c.t, "idle sessions", 0, c.cloud.Sessions())
 		refused := c.as(anonymous).send("POST", c.cloud.Host()+"/api/session/create", []byte("j_username=admin&j_password=x"))
 		check(c.t, "wrong password", 403, refused.status)
 	})
@@ -188,6 +191,29 @@ func TestLimits(t *testing.T) {
 		sum := <-results + <-results + <-results
 		check(c.t, "two at a time", 200+200+429, sum)
 	})
+	spec.Nodes, spec.LimitPerNode = 2, true
+	simulate(t, spec, func(c *client) {
+		for range 4 {
+			c.get(t1)
+		}
+		c.want(429, 102, "GET", t1, nil)
+	})
+}
+
+// TestPort uses a port and the certificate of the server.
+func TestPort(t *testing.T) {
+	t.Parallel()
+	cloud, err := nsxt.Start(nsxt.Spec{Tier1s: []nsxt.Tier1{{ID: "t1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cloud.CertificatePEM())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	defer transport.CloseIdleConnections()
+	c := &client{t: t, cloud: cloud, transport: transport, sign: basic("admin", "secret")}
+	c.get(t1)
 }
 
 func TestFaults(t *testing.T) {

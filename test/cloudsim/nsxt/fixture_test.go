@@ -129,7 +129,11 @@ func (c *client) want(status, code int, method, path string, body any) response 
 	return got
 }
 
-func (c *client) get(path string) response { c.t.Helper(); return c.want(200, 0, "GET", path, nil) }
+func (c *client) get(path string) response {
+	c.t.Helper()
+
+	return c.want(200, 0, "GET", path, nil)
+}
 
 func (c *client) put(path string, body nsxt.Object) response {
 	c.t.Helper()

@@ -37,14 +37,14 @@ type kind struct {
 
 // newKinds returns all kinds of objects.
 func newKinds() []*kind {
-	all := append(newBalancingKinds(), []*kind{
-		{name: "Tier1", pattern: []string{"infra", "tier-1s"}, types: []string{"Tier1"}, readOnly: true},
-		{
+	all := append(newBalancingKinds(),
+		&kind{name: "Tier1", pattern: []string{"infra", "tier-1s"}, types: []string{"Tier1"}, readOnly: true},
+		&kind{
 			name: "StaticRoute", pattern: []string{"infra", "tier-1s", "*", "static-routes"}, types: []string{"StaticRoutes"},
 			defaults: Object{"enabled_on_secondary": false}, elements: map[string]Object{"next_hops": {"admin_distance": 1}},
 			check: checkStaticRoute,
 		},
-	}...)
+	)
 	for _, k := range all {
 		k.entities = []string{"Realized" + k.types[0], "RealizedEdge" + k.types[0]}
 	}

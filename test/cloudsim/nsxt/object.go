@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -153,7 +154,7 @@ func (s *state) clone() *state {
 	return &state{
 		ids: s.ids.Clone(), schedule: s.schedule.Clone(),
 		objects: simstate.CloneMap(s.objects, func(*object) {}), index: maps.Clone(s.index),
-		pools: simstate.CloneMap(s.pools, (*addresses).own), alarms: append([]failure(nil), s.alarms...), lost: maps.Clone(s.lost),
+		pools: simstate.CloneMap(s.pools, (*addresses).own), alarms: slices.Clone(s.alarms), lost: maps.Clone(s.lost),
 	}
 }
 

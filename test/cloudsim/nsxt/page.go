@@ -74,7 +74,7 @@ func (c *Cloud) page(k *call, rows []Object) (any, error) {
 	if last < len(rows) {
 		result["cursor"] = by.cursor(last, rows[last-1])
 	}
-	result["results"] = append([]Object{}, rows[first:last]...)
+	result["results"] = rows[first:last]
 
 	return result, nil
 }

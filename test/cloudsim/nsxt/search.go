@@ -20,7 +20,7 @@ func (c *Cloud) search(k *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []Object
+	rows := []Object{}
 	for _, path := range slices.Sorted(maps.Keys(c.state.index)) {
 		if document := c.state.index[path]; match(document) {
 			rows = append(rows, document)
