@@ -1,6 +1,7 @@
 package nsxt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -95,7 +96,7 @@ func (c *Cloud) allocate(path, uid string) {
 	if o == nil || o.uid != uid || o.marked || o.address.IsValid() {
 		return
 	}
-	a, requested := c.state.pools[parentOf(path)], o.fields.text("allocation_ip")
+	a, requested := cmp.Or(c.state.pools[parentOf(path)], &addresses{}), o.fields.text("allocation_ip")
 	ip, ok := a.take(requested)
 	if ok {
 		a.used[ip], o.address, o.failure = uid, ip, nil

@@ -75,6 +75,10 @@ func TestAllocation(t *testing.T) {
 		check(c.t, "the next address", "10.1.0.2", address)
 		c.want(200, 0, "DELETE", allocations+"/first", nil)
 		c.want(200, 0, "DELETE", allocations+"/second", nil)
+		if err := c.cloud.Put("/infra/ip-pools/empty", nil); err != nil {
+			c.t.Error(err)
+		}
+		c.put("/infra/ip-pools/empty/ip-allocations/a", nsxt.Object{})
 		c.cloud.ExhaustPool("ext", true)
 		check(c.t, "exhausted", 8212, code("a"))
 		c.cloud.ExhaustPool("ext", false)

@@ -38,7 +38,7 @@ func (c *Cloud) exceeded(service, changed *object) string {
 		return ""
 	}
 
-	return fmt.Sprintf("a load balancer service of size %s cannot have %d virtual servers, %d pools and %d members", size, virtualServers, len(pools), members)
+	return fmt.Sprintf("size %s is too small for %d virtual servers, %d pools and %d members", size, virtualServers, len(pools), members)
 }
 
 // checkService refuses a service of unknown size, or one too many on a tier-1 gateway.

@@ -28,7 +28,7 @@ func (c *Cloud) mark(o *object, force bool) error {
 	if user := c.userOf(o.path); user != "" && !force {
 		return &apiError{
 			status: http.StatusBadRequest, code: codeInUse, module: modulePolicy,
-			message: fmt.Sprintf("The object path=[%s] cannot be deleted as either it has children or it is being referenced by other objects path=[%s].", o.path, user),
+			message: fmt.Sprintf("The object path=[%s] has children or is referenced by other objects path=[%s].", o.path, user),
 		}
 	}
 	o.marked = true

@@ -102,7 +102,7 @@ func (c *Cloud) seed() error {
 	}
 	problems = append(problems, c.seedBalancing())
 	for path, o := range c.state.objects {
-		o.began = o.began.Add(-c.spec.RealizationTime)
+		o.began = o.began.Add(-c.realizationTime(o.kind))
 		c.state.index[path] = o.document(caller{})
 	}
 

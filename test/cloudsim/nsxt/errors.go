@@ -3,6 +3,7 @@ package nsxt
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,7 +17,8 @@ const (
 	modulePolicy = "policy"
 )
 
-// Codes of errors that several rules use.
+// Codes of errors that several rules use. Those without a source, and 101, 102, 401 and 604,
+// have no stored one: clients should decide by the status.
 const (
 	codeValidation    = 255    // a field is not valid
 	codeForeign       = 289    // another identity made the object
@@ -40,9 +42,7 @@ func (e *apiError) Error() string { return fmt.Sprintf("%d/%d: %s", e.status, e.
 
 // write sends the error in the form of the API.
 func (e *apiError) write(w http.ResponseWriter) {
-	for key, values := range e.header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), e.header)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
 	status := strings.ToUpper(strings.ReplaceAll(http.StatusText(e.status), " ", "_"))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 )
@@ -137,11 +138,12 @@ func TestRealization(t *testing.T) {
 		expect("changed", "UNREALIZED UNREALIZED", 0)
 		c.want(400, 255, "GET", "/infra/realized-state/realized-entities", nil)
 	})
-	simulate(t, nsxt.Spec{RealizationNotFound: true}, func(c *client) {
+	times := map[string]time.Duration{"static-routes": 4 * time.Second}
+	simulate(t, nsxt.Spec{RealizationNotFound: true, RealizationTimes: times}, func(c *client) {
 		c.put(routes+"/a", route("10.244.1.0/24"))
 		c.want(404, 202, "GET", "/infra/realized-state/realized-entities?intent_path="+routes+"/a", nil)
-		seconds(1)
+		seconds(3)
 		states, _ := c.state(routes + "/a")
-		check(c.t, "realized", "REALIZED REALIZED", states)
+		check(c.t, "partly", "REALIZED UNREALIZED", states)
 	})
 }

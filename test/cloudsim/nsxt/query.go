@@ -2,6 +2,7 @@ package nsxt
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -99,20 +100,12 @@ func (p *parser) term(token string) matcher {
 		return nil
 	}
 
-	return func(o Object) bool {
-		for _, found := range valuesAt(o, field) {
-			if pattern.MatchString(found) {
-				return true
-			}
-		}
-
-		return false
-	}
+	return func(o Object) bool { return slices.ContainsFunc(valuesAt(o, field), pattern.MatchString) }
 }
 
 // refusedUnescaped are reserved characters that make a query invalid unless they are
 // escaped; most of the others are taken as they are ([API] QuerySearch; which is not documented).
-const refusedUnescaped = `/:[]{}^~!`
+const refusedUnescaped = `/:[]{}^~!"\`
 
 // A query consists of tokens, and a value of parts: an escaped character, a text in quotes
 // or a character.
@@ -132,7 +125,7 @@ func patternOf(value string) *regexp.Regexp {
 			pattern.WriteString(".*")
 		case part == "?":
 			pattern.WriteString(".")
-		case strings.Contains(refusedUnescaped+`"\`, part):
+		case len(part) == 1 && strings.Contains(refusedUnescaped, part):
 			return nil
 		default:
 			if part[0] == '"' {

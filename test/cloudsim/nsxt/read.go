@@ -19,7 +19,7 @@ func (c *Cloud) get(k *call) (any, error) {
 // list returns a page of the objects of a collection, without those that are marked for
 // deletion unless they are asked for ([SDK]).
 func (c *Cloud) list(k *call) (any, error) {
-	if err := c.checkParent(k.kind, k.path+"/"); err != nil {
+	if err := c.checkParent(k.kind, k.path); err != nil {
 		return nil, err
 	}
 	rows := []Object{}

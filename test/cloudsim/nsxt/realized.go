@@ -62,10 +62,19 @@ func (c *Cloud) realizedEntities(k *call) (any, error) {
 	return Object{"results": entities, "result_count": len(entities)}, nil
 }
 
+// realizationTime returns how long the realization of an object of a kind takes.
+func (c *Cloud) realizationTime(k *kind) time.Duration {
+	if d, ok := c.spec.RealizationTimes[k.collection()]; ok {
+		return max(0, d)
+	}
+
+	return c.spec.RealizationTime
+}
+
 // entities returns the realized entities of an intent: for a moment none of a new one (no
 // source), then unrealized ones, of which one comes before the others.
 func (c *Cloud) entities(o *object) []Object {
-	whole, elapsed := c.spec.RealizationTime, c.now().Sub(o.began)
+	whole, elapsed := c.realizationTime(o.kind), c.now().Sub(o.began)
 	if !o.updated && elapsed < whole/4 {
 		return nil
 	}

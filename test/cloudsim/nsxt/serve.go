@@ -3,6 +3,7 @@ package nsxt
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -46,7 +47,7 @@ type call struct {
 	caller  caller
 
 	kind *kind
-	path string // of the object, or of what the collection belongs to
+	path string // of the object or collection
 }
 
 // ServeHTTP implements [http.Handler].
@@ -79,9 +80,7 @@ func (k *call) respond(w http.ResponseWriter) {
 
 		return
 	}
-	for key, values := range k.header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), k.header)
 	if encoded != nil {
 		w.Header().Set("Content-Type", "application/json")
 	}

@@ -55,6 +55,8 @@ type Spec struct {
 	// RealizationTime is how long the realization of an intent takes (no source for the
 	// time). Default: a second.
 	RealizationTime time.Duration
+	// RealizationTimes are those of some kinds, by collection: "lb-services".
+	RealizationTimes map[string]time.Duration
 	// AllocationRetry is how often a failed allocation is tried again by the manager (no
 	// source). Default: never.
 	AllocationRetry time.Duration

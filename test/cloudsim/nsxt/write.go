@@ -97,7 +97,7 @@ func (c *Cloud) store(k *kind, path string, fields Object, who caller) (*object,
 	c.state.objects[path] = o
 	c.reindex(o)
 	if k.allocates {
-		c.after(c.spec.RealizationTime, func(c *Cloud) { c.allocate(path, o.uid) })
+		c.after(c.realizationTime(k), func(c *Cloud) { c.allocate(path, o.uid) })
 	}
 
 	return o, nil
