@@ -59,7 +59,7 @@ type routesAdapter struct {
 }
 
 // routedNodes are the Nodes of a cluster, which its providers watch.
-type routedNodes struct{ openstacktest.RoutedNodes }
+type routedNodes struct{ kubetest.WatchedNodes }
 
 var _ suite.Cloud = (*routesAdapter)(nil)
 

@@ -27,7 +27,7 @@ const network = "cluster"
 // routing is a cluster with routes, in a cloud in which every read is up to date.
 type routing struct {
 	*openstacktest.Cloud
-	openstacktest.RoutedNodes
+	kubetest.WatchedNodes
 
 	t      *testing.T
 	router string
