@@ -1,0 +1,268 @@
+package nsx_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+)
+
+// route is a static route to a network.
+func route(network string) nsxt.Object {
+	return nsxt.Object{"network": network, "next_hops": []any{map[string]any{"ip_address": "192.0.2.1", "admin_distance": 5}}, "x_unknown": "kept"}
+}
+
+// TestObjects: a changed object keeps what is not known here, a revision that is stale is refused in each of its forms, and
+// what is gone is deleted.
+func TestObjects(t *testing.T) {
+	t.Parallel()
+	simulate(t, nsxt.Spec{}, password("secret"), func(f fixture) {
+		f.put(path, route("10.0.0.0/24"))
+		read, err := f.client.Get(f.Context(), path)
+		must(f, err)
+		changed, err := read.With(map[string]string{"display_name": "new"})
+		must(f, err)
+		written, err := f.client.Put(f.Context(), path, changed)
+		must(f, err)
+		if string(written["x_unknown"]) != `"kept"` || string(written["display_name"]) != `"new"` {
+			f.Errorf("wrote %s", written)
+		}
+		for _, shape := range nsxt.StaleShapes() {
+			must(f, f.cloud.PlantStale(path, shape))
+			if _, err := f.client.Put(f.Context(), path, changed); !errors.Is(err, nsx.ErrStale) {
+				f.Errorf("stale as %v: %v", shape, err)
+			}
+		}
+		created, err := nsx.NewObject(map[string]string{"network": "10.0.0.0/24"})
+		must(f, err)
+		if _, err := f.client.Put(f.Context(), path, created); !errors.Is(err, apierr.ErrConflict) {
+			f.Errorf("created what exists: %v", err)
+		}
+		must(f, f.client.Delete(f.Context(), path))
+		must(f, f.client.Delete(f.Context(), path))
+		if _, err := f.client.Put(f.Context(), path, created); !errors.Is(err, nsx.ErrDeleting) {
+			f.Errorf("created what is being deleted: %v", err)
+		}
+	})
+}
+
+// TestList (VS-NSXT-8): all rows are read, once each, whatever the size of a page is. A page that is too large is read in
+// smaller ones.
+func TestList(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{0, 60576, 255} {
+		t.Run(fmt.Sprint("code ", code), func(t *testing.T) {
+			t.Parallel()
+			simulate(t, nsxt.Spec{PageSize: 7}, password("secret"), func(f fixture) {
+				for i := range 30 {
+					f.put(fmt.Sprintf("%s/r%d", collection, i), route(fmt.Sprintf("10.0.%d.0/24", i)))
+				}
+				if code != 0 {
+					status := map[int]int{60576: http.StatusServiceUnavailable, 255: http.StatusBadRequest}[code]
+					f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.First(2), nsxt.Fault(status, code))
+				}
+				rows, err := f.client.List(f.Context(), collection)
+				must(f, err)
+				ids := map[string]bool{}
+				for _, row := range rows {
+					ids[string(row["id"])] = true
+				}
+				if len(rows) != 30 || len(ids) != 30 {
+					f.Errorf("%d rows, %d of them different", len(rows), len(ids))
+				}
+				if size := f.cloud.Requests("ListStaticRoutes")[2].Query.Get("page_size"); code != 0 && size != "250" {
+					f.Errorf("the third request has page_size %q", size)
+				}
+			})
+		})
+	}
+}
+
+// TestRepeated (VS-NSXT-7): a call is sent again if that may help, and never led to another host.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		fault  simserver.Fault
+		calls  int
+		want   error
+	}{
+		"throttled":           {"429", nsxt.Fault(http.StatusTooManyRequests, 0), 2, nil},
+		"restarting":          {"503", nsxt.Fault(http.StatusServiceUnavailable, 101), 2, nil},
+		"proxy":               {"502", simserver.Page(http.StatusBadGateway), 2, nil},
+		"aborted":             {"500 with 607", nsxt.Fault(http.StatusInternalServerError, 607), 2, nil},
+		"dropped":             {"no response", simserver.Drop(), 2, nil},
+		"lost response":       {"the write was carried out: its revision is stale then", simserver.DropResponse(), 2, nsx.ErrStale},
+		"no response in time": {"30 s are long enough", simserver.Slow(time.Minute), 1, apierr.ErrUnavailable},
+		"internal":            {"no other 500", nsxt.Fault(http.StatusInternalServerError, 1), 1, apierr.ErrUnavailable},
+		"no right":            {"not 403", nsxt.Fault(http.StatusForbidden, 289), 1, apierr.ErrDenied},
+		"page":                {"a page of a proxy is no object", simserver.Page(http.StatusOK), 1, apierr.ErrUnavailable},
+		"other host":          {"the redirect is not followed", nsxt.Redirect(http.StatusTemporaryRedirect, "https://192.0.2.1"), 1, apierr.ErrUnavailable},
+		"other method":        {"a redirect that makes PUT a GET is not followed", nsxt.Redirect(http.StatusMovedPermanently, ""), 1, apierr.ErrUnavailable},
+		"same host":           {"the redirect is followed", nsxt.Redirect(http.StatusTemporaryRedirect, ""), 2, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			simulate(t, nsxt.Spec{}, password("secret"), func(f fixture) {
+				f.put(path, route("10.0.0.0/24"))
+				read, err := f.client.Get(f.Context(), path)
+				must(f, err)
+				f.cloud.Interceptor().Inject("PutStaticRoute", simserver.First(1), tc.fault)
+				_, err = f.client.Put(f.Context(), path, read)
+				if calls := f.cloud.Interceptor().Count("PutStaticRoute"); !errors.Is(err, tc.want) || calls != tc.calls {
+					f.Errorf("%s: %d calls, want %d; error %v, want %v", tc.reason, calls, tc.calls, err, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestPassword (VS-NSXT-5): however many calls there are, a wrong password is refused once at the start and twice later,
+// so that the account is not locked. The right one is used at once, by two calls at a time.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	source := credential.NewInFile(nsx.Credentials{User: "Admin", Password: "wrong"}, nil)
+	auth := &nsx.Password{Host: "nsx", Guard: login.NewGuard(nsx.LoginLimits(), clock.RealClock{})}
+	auth.Use(source)
+	simulate(t, nsxt.Spec{Users: map[string]string{"Admin": "secret"}}, func(*nsxt.Cloud) nsx.Auth { return auth }, func(f fixture) {
+		all := func(calls int) (failed error) {
+			var group sync.WaitGroup
+			var mu sync.Mutex
+			for range calls {
+				group.Go(func() {
+					if _, err := f.client.List(f.Context(), collection); err != nil {
+						mu.Lock()
+						defer mu.Unlock()
+						failed = err
+					}
+				})
+			}
+			group.Wait()
+
+			return failed
+		}
+		if err := all(20); !errors.Is(err, nsx.ErrLogin) || f.cloud.RefusedLogins("Admin") != 1 {
+			f.Errorf("%d logins refused: %v", f.cloud.RefusedLogins("Admin"), err)
+		}
+		source.Replace(f.Context(), nsx.Credentials{User: "Admin", Password: "secret"})
+		if err := all(1); err == nil {
+			f.Error("another password was sent within the first 15 minutes")
+		}
+		time.Sleep(nsx.LoginLimits().Interval)
+		must(f, all(20))
+		f.cloud.SetPassword("Admin", "rotated")
+		if err := all(20); !errors.Is(err, nsx.ErrLogin) || f.cloud.RefusedLogins("Admin") > 3 || f.cloud.Locked("Admin") {
+			f.Errorf("%d logins refused: %v", f.cloud.RefusedLogins("Admin"), err)
+		}
+		source.Replace(f.Context(), nsx.Credentials{User: "Admin", Password: "rotated"})
+		must(f, all(20))
+	})
+}
+
+// TestAuthentication (VS-NSXT-3, VS-NSXT-6): the ways to authenticate.
+func TestAuthentication(t *testing.T) {
+	t.Parallel()
+	token := func(refresh string) func(*nsxt.Cloud) nsx.Auth {
+		return func(cloud *nsxt.Cloud) nsx.Auth {
+			return nsx.NewToken(cloud.AuthHost(), config.Secret(refresh), transport(cloud))
+		}
+	}
+	principal, err := nsxt.NewPrincipal("ccm")
+	must(t, err)
+	remote := newPassword("u@example.com", "secret")
+	remote.Remote = true
+	cases := map[string]struct {
+		reason string
+		spec   nsxt.Spec
+		auth   func(*nsxt.Cloud) nsx.Auth
+		want   error
+	}{
+		"password":        {"Basic", nsxt.Spec{}, password("secret"), nil},
+		"remote":          {"a user of a directory", nsxt.Spec{RemoteUsers: map[string]string{"u@example.com": "secret"}}, func(*nsxt.Cloud) nsx.Auth { return remote }, nil},
+		"certificate":     {"of the connection", nsxt.Spec{Principals: []nsxt.Principal{principal}}, func(*nsxt.Cloud) nsx.Auth { return nsx.Certificate{} }, nil},
+		"no certificate":  {"refused", nsxt.Spec{}, func(*nsxt.Cloud) nsx.Auth { return nsx.Certificate{} }, nsx.ErrLogin},
+		"not started":     {"no source yet", nsxt.Spec{}, func(*nsxt.Cloud) nsx.Auth { return new(nsx.Password) }, apierr.ErrUnavailable},
+		"token":           {"with a number", nsxt.Spec{Token: nsxt.Token{Refresh: "r"}}, token("r"), nil},
+		"token with text": {"as a text", nsxt.Spec{Token: nsxt.Token{Refresh: "r", ExpiresAsString: true}}, token("r"), nil},
+		"other token":     {"refused", nsxt.Spec{Token: nsxt.Token{Refresh: "r"}}, token("other"), apierr.ErrDenied},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			simulate(t, tc.spec, tc.auth, func(f fixture) {
+				if _, err := f.client.List(f.Context(), collection); !errors.Is(err, tc.want) {
+					f.Errorf("%s: %v, want %v", tc.reason, err, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestToken (VS-NSXT-6): an access token is renewed after 80 % of its lifetime, and once if the manager refuses it.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	auth := func(cloud *nsxt.Cloud) nsx.Auth { return nsx.NewToken(cloud.AuthHost(), "r", transport(cloud)) }
+	simulate(t, nsxt.Spec{Token: nsxt.Token{Refresh: "r", Lifetime: 10 * time.Minute}}, auth, func(f fixture) {
+		var tokens []int
+		list := func() {
+			_, err := f.client.List(f.Context(), collection)
+			must(f, err)
+			tokens = append(tokens, f.cloud.Interceptor().Count("CreateToken"))
+		}
+		list()
+		time.Sleep(7 * time.Minute)
+		list()
+		time.Sleep(90 * time.Second)
+		list()
+		f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.First(1), nsxt.Fault(http.StatusUnauthorized, 0))
+		list()
+		if diff := cmp.Diff([]int{1, 1, 2, 3}, tokens); diff != "" {
+			f.Errorf("tokens (-want +got):\n%s", diff)
+		}
+		f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.Always(), nsxt.Fault(http.StatusUnauthorized, 0))
+		if _, err := f.client.List(f.Context(), collection); !errors.Is(err, nsx.ErrLogin) {
+			f.Errorf("refused twice: %v", err)
+		}
+	})
+}
+
+// TestRealizedState: a new object is realized after a time, and the alarm of one that cannot be is read.
+func TestRealizedState(t *testing.T) {
+	t.Parallel()
+	for _, missing := range []bool{false, true} {
+		simulate(t, nsxt.Spec{RealizationNotFound: missing}, password("secret"), func(f fixture) {
+			state := func() nsx.Realization {
+				now, err := f.client.Realization(f.Context(), path)
+				must(f, err)
+
+				return now
+			}
+			f.put(path, route("10.0.0.0/24"))
+			if now := state(); now.State != nsx.Pending {
+				f.Errorf("at once: %v", now)
+			}
+			time.Sleep(time.Minute)
+			if now := state(); now.State != nsx.Realized {
+				f.Errorf("after a minute: %v", now)
+			}
+			f.cloud.FailRealization(path, nsxt.Alarm{Code: 1, Message: "no gateway"})
+			if now := state(); now.State != nsx.Failed || now.Reason == "" {
+				f.Errorf("failed: %v", now)
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package nsx
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+)
+
+const (
+	// tokenHeader has the access token of a call.
+	tokenHeader = "Csp-Auth-Token"
+	// maxTokenBody is how many bytes the response with a token may have.
+	maxTokenBody = 1 << 20
+)
+
+// Token authenticates by an access token of VMware Cloud, which is exchanged for a refresh
+// token. It must be made by [NewToken].
+type Token struct {
+	url     string
+	refresh config.Secret
+	http    *http.Client
+	clock   clock.PassiveClock
+
+	// lock is taken by whoever reads or exchanges the token.
+	lock    chan struct{}
+	access  config.Secret
+	renewAt time.Time
+	backoff login.Backoff
+}
+
+// NewToken returns the authentication with a refresh token. The host is that of VMware
+// Cloud Services, with its path.
+func NewToken(host string, refresh config.Secret, via http.RoundTripper) *Token {
+	return &Token{
+		url: "https://" + host, refresh: refresh, lock: make(chan struct{}, 1), clock: clock.RealClock{},
+		http: &http.Client{Transport: via, Timeout: callTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+}
+
+func (t *Token) authorize(ctx context.Context, header http.Header) (func(error) bool, error) {
+	access, err := t.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	header.Set(tokenHeader, access.Reveal())
+
+	return func(err error) bool {
+		if !errors.Is(err, ErrLogin) {
+			return false
+		}
+		t.lock <- struct{}{}
+		defer func() { <-t.lock }()
+		if t.access == access {
+			t.access = ""
+		}
+
+		return true
+	}, nil
+}
+
+// current returns the access token. It is exchanged if there is none, or 80 % of its
+// lifetime are over.
+func (t *Token) current(ctx context.Context) (config.Secret, error) {
+	select {
+	case t.lock <- struct{}{}:
+		defer func() { <-t.lock }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	now := t.clock.Now()
+	if t.access != "" && now.Before(t.renewAt) {
+		return t.access, nil
+	}
+	if err := t.backoff.Err(now); err != nil {
+		return "", err
+	}
+	access, lifetime, err := t.exchange(ctx)
+	if err != nil {
+		t.backoff.Fail(now, []time.Duration{time.Second, 10 * time.Second, time.Minute}, err)
+
+		return "", err
+	}
+	t.access, t.renewAt, t.backoff = access, now.Add(lifetime*8/10), login.Backoff{}
+
+	return access, nil
+}
+
+// exchange gets an access token.
+func (t *Token) exchange(ctx context.Context) (access config.Secret, lifetime time.Duration, err error) {
+	form := url.Values{"refresh_token": {t.refresh.Reveal()}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", 0, apierr.Mark(apierr.ErrInvalid, errors.New("the host of VMware Cloud Services is not a host name with a path"))
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := t.http.Do(request)
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err
+		}
+
+		return "", 0, apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("exchange token of VMware Cloud: %w", err))
+	}
+	defer res.Body.Close() //nolint:errcheck // read only
+	if res.StatusCode != http.StatusOK {
+		means := apierr.FromStatus(res.StatusCode)
+		if means == nil {
+			means = apierr.ErrDenied // 400 is for a token that is not valid
+		}
+
+		return "", 0, apierr.Mark(means, fmt.Errorf("exchange token of VMware Cloud: %s", res.Status))
+	}
+	var content struct {
+		Access  config.Secret   `json:"access_token"`
+		Expires json.RawMessage `json:"expires_in"`
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxTokenBody)).Decode(&content); err != nil || content.Access == "" {
+		return "", 0, apierr.Mark(apierr.ErrUnavailable, errors.New("exchange token of VMware Cloud: the response has no access token"))
+	}
+	// A number or a text.
+	seconds, err := strconv.Atoi(strings.Trim(string(content.Expires), `"`))
+	if err != nil || seconds <= 0 {
+		return "", 0, apierr.Mark(apierr.ErrUnavailable, errors.New("exchange token of VMware Cloud: the response has no expires_in"))
+	}
+
+	return content.Access, time.Duration(seconds) * time.Second, nil
+}
