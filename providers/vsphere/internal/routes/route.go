@@ -1,0 +1,151 @@
+package routes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+)
+
+// The scopes of the tags of a route.
+const (
+	scopeCluster = "vsphere.k8s.io/cluster-name"
+	scopeNode    = "vsphere.k8s.io/node-name"
+)
+
+// staticRoute are the fields of a static route that are written:
+// https://developer.broadcom.com/xapis/nsx-t-data-center-rest-api/latest/types_StaticRoutes.html.
+type staticRoute struct {
+	ID          string            `json:"id,omitempty"`
+	DisplayName string            `json:"display_name,omitempty"`
+	Network     string            `json:"network,omitempty"`
+	NextHops    []json.RawMessage `json:"next_hops,omitempty"`
+	Tags        []nsx.Tag         `json:"tags,omitempty"`
+}
+
+// nextHop is the field of a next hop that is compared.
+type nextHop struct {
+	Address string `json:"ip_address"`
+}
+
+// ownRoute is a route of this cluster.
+type ownRoute struct {
+	id, node string
+	cidr     netip.Prefix
+	hops     []netip.Addr
+}
+
+// parseRoute returns a static route of a cluster, and reports whether it is one.
+func parseRoute(o nsx.Object, cluster string) (ownRoute, bool) {
+	var fields staticRoute
+	if o.Into(&fields) != nil {
+		return ownRoute{}, false
+	}
+	own := ownRoute{id: fields.ID}
+	for _, tag := range fields.Tags {
+		if tag.Scope == scopeNode {
+			own.node = tag.Tag
+		}
+	}
+	cidr, err := netip.ParsePrefix(fields.Network)
+	if err != nil || own.node == "" || !slices.Contains(fields.Tags, nsx.Tag{Scope: scopeCluster, Tag: cluster}) {
+		return ownRoute{}, false
+	}
+	own.cidr, own.hops = cidr.Masked(), fields.hops()
+
+	return own, true
+}
+
+// hops returns the addresses that a static route leads to.
+func (s staticRoute) hops() []netip.Addr {
+	var hops []netip.Addr
+	for _, raw := range s.NextHops {
+		var hop nextHop
+		if json.Unmarshal(raw, &hop) != nil {
+			continue
+		}
+		if ip, err := address.Parse(hop.Address); err == nil {
+			hops = append(hops, ip)
+		}
+	}
+
+	return hops
+}
+
+// newRoute returns a static route as the upstream controller manager makes it.
+func newRoute(id, cluster, node string, cidr netip.Prefix, to netip.Addr) (nsx.Object, error) {
+	hop, err := json.Marshal(nextHop{to.String()})
+	if err != nil {
+		return nil, fmt.Errorf("encode next hop: %w", err)
+	}
+
+	return nsx.NewObject(staticRoute{
+		ID: id, DisplayName: cut(cluster+"_"+node+"_"+cidr.String(), nsx.MaxName), Network: cidr.String(),
+		NextHops: []json.RawMessage{hop},
+		Tags:     []nsx.Tag{{Scope: scopeCluster, Tag: cluster}, {Scope: scopeNode, Tag: node}},
+	})
+}
+
+// redirect returns a static route that leads to another address. What else its first next
+// hop has, such as a distance, stays.
+func redirect(o nsx.Object, fields staticRoute, to netip.Addr) (nsx.Object, error) {
+	hop := nsx.Object{}
+	if len(fields.NextHops) > 0 {
+		if err := json.Unmarshal(fields.NextHops[0], &hop); err != nil {
+			return nil, fmt.Errorf("decode next hop: %w", err)
+		}
+	}
+	hop, err := hop.With(nextHop{to.String()})
+	if err != nil {
+		return nil, err
+	}
+
+	return o.With(struct {
+		NextHops []nsx.Object `json:"next_hops"`
+	}{[]nsx.Object{hop}})
+}
+
+// routeID returns the ID of a route, given the UID of its Node.
+func routeID(uid string, cidr netip.Prefix) string {
+	return uid + "_" + strings.ReplaceAll(cidr.String(), "/", "_")
+}
+
+// cut shortens a text to a number of characters. One that is too long ends with a hash of
+// the whole.
+func cut(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	const digits = 16
+	sum := sha256.Sum256([]byte(text))
+
+	return string([]rune(text)[:most-digits-1]) + "_" + hex.EncodeToString(sum[:])[:digits]
+}
+
+var errNoAddress = apierr.Mark(apierr.ErrInvalid, errors.New("the node has no address of the family of its range"))
+
+// nextHopOf returns the address of a Node that a route to a range leads to: its first
+// InternalIP of the family, or else its first ExternalIP.
+func nextHopOf(addresses []v1.NodeAddress, cidr netip.Prefix) (netip.Addr, error) {
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, a := range addresses {
+			ip, err := address.Parse(a.Address)
+			if err == nil && a.Type == kind && ip.Is4() == cidr.Addr().Is4() {
+				return ip, nil
+			}
+		}
+	}
+
+	return netip.Addr{}, errNoAddress
+}

@@ -1,0 +1,293 @@
+package routes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/route"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+)
+
+const (
+	// routeTimeout bounds listing, making or deleting routes, in which calls may wait for
+	// those of 200 others.
+	routeTimeout = 5 * time.Minute
+	// interval is how often it is looked at whether a former route is gone and a new one is
+	// realized, and limit for how long. Then the next sync goes on.
+	interval, limit = time.Second, 10 * time.Second
+	// maxStale is how often a route is written in spite of concurrent changes.
+	maxStale = 3
+)
+
+// errPending means that the manager has not realized a route yet.
+var errPending = apierr.Mark(apierr.ErrUnavailable, errors.New("NSX-T has not realized it yet"))
+
+// Config is what Routes depend on.
+type Config struct {
+	// RouterPath is the path of the tier-1 gateway.
+	RouterPath string
+	// Wait shortens how long it is waited for the realized state, for tests.
+	Wait plan.Wait
+}
+
+// API are the calls in use for routes.
+type API interface {
+	List(ctx context.Context, path string) ([]nsx.Object, error)
+	Get(ctx context.Context, path string) (nsx.Object, error)
+	Put(ctx context.Context, path string, o nsx.Object) (nsx.Object, error)
+	Delete(ctx context.Context, path string) error
+	Realization(ctx context.Context, path string) (nsx.Realization, error)
+}
+
+// Routes are the routes to the Pods of Nodes in a tier-1 gateway.
+type Routes struct {
+	config Config
+	api    API
+	nodes  atomic.Pointer[nodeindex.Index]
+
+	mu sync.Mutex
+	// outdated are the IDs of routes that lead to an address which their Node no longer
+	// has.
+	outdated map[key][]string
+	// unrealized are the IDs of routes that were made and not realized in time.
+	unrealized sets.Set[string]
+}
+
+// key is the destination of a route, and its Node.
+type key struct {
+	cidr netip.Prefix
+	node types.NodeName
+}
+
+var (
+	_ cloudprovider.Routes = (*Routes)(nil)
+	_ API                  = (*nsx.Client)(nil)
+)
+
+// New returns the routes of a gateway.
+func New(config Config, api API) *Routes {
+	return &Routes{config: config, api: api, outdated: map[key][]string{}, unrealized: sets.New[string]()}
+}
+
+// SetInformers has the addresses of Nodes looked up.
+func (r *Routes) SetInformers(factory informers.SharedInformerFactory) error {
+	index, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), "vsphere-route", func(*v1.Node) []string { return nil })
+	if err != nil {
+		return err
+	}
+	r.nodes.Store(index)
+
+	return nil
+}
+
+// ListRoutes returns the routes of the cluster, by their tags.
+//
+//	the route                                 is listed
+//	leads to an address of its Node           yes
+//	is that of a Node that does not exist     yes, and then deleted
+//	leads to no address of its Node           no: creating it again corrects it
+//	was made and not realized in time         no: creating it again waits for it
+//	has not both tags                         no: it is not of this cluster
+//
+// A Node without addresses of the family is not known well enough for the third row. It
+// returns an error until the Nodes are known.
+func (r *Routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
+	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
+	defer cancel()
+	nodes := r.nodes.Load()
+	if !nodes.HasSynced() {
+		return nil, fmt.Errorf("list routes: the nodes are not known yet: %w", apierr.ErrUnavailable)
+	}
+	rows, err := r.api.List(ctx, r.config.RouterPath+"/static-routes")
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.outdated)
+	var list []*cloudprovider.Route
+	for _, row := range rows {
+		own, ok := parseRoute(row, clusterName)
+		if !ok {
+			continue
+		}
+		node := nodes.Node(own.node)
+		if leadsElsewhere(own, node) {
+			at := key{own.cidr, types.NodeName(own.node)}
+			r.outdated[at] = append(r.outdated[at], own.id)
+		} else if node == nil || !r.unrealized.Has(own.id) {
+			list = append(list, &cloudprovider.Route{
+				Name: own.id, TargetNode: types.NodeName(own.node), DestinationCIDR: route.TextOf(node, own.cidr),
+			})
+		}
+	}
+
+	return list, nil
+}
+
+// leadsElsewhere reports whether a route leads to no address of its Node, which has some.
+func leadsElsewhere(own ownRoute, node *v1.Node) bool {
+	if node == nil {
+		return false
+	}
+	if _, err := nextHopOf(node.Status.Addresses, own.cidr); err != nil {
+		return false
+	}
+
+	return !slices.ContainsFunc(node.Status.Addresses, func(a v1.NodeAddress) bool {
+		ip, err := address.Parse(a.Address)
+
+		return err == nil && slices.Contains(own.hops, ip)
+	})
+}
+
+// CreateRoute creates a route to a Node, or corrects the one that leads to an address
+// which the Node no longer has. It waits some seconds until the gateway has realized it.
+func (r *Routes) CreateRoute(ctx context.Context, clusterName, nameHint string, route *cloudprovider.Route) error {
+	if err := r.create(ctx, clusterName, nameHint, route); err != nil {
+		return fmt.Errorf("create route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
+	}
+
+	return nil
+}
+
+func (r *Routes) create(ctx context.Context, clusterName, uid string, wanted *cloudprovider.Route) error {
+	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
+	defer cancel()
+	cidr, err := netip.ParsePrefix(wanted.DestinationCIDR)
+	if err != nil {
+		return apierr.Mark(apierr.ErrInvalid, err)
+	}
+	cidr = cidr.Masked()
+	hop, err := nextHopOf(wanted.TargetNodeAddresses, cidr)
+	if err != nil {
+		return err
+	}
+
+	ids := r.outdatedOf(key{cidr, wanted.TargetNode})
+	if len(ids) == 0 {
+		ids = []string{routeID(uid, cidr)}
+	}
+	made, err := newRoute(ids[0], clusterName, string(wanted.TargetNode), cidr, hop)
+	if err != nil {
+		return err
+	}
+	err = r.config.Wait.Poll(ctx, interval, limit, func() (bool, error) {
+		err := r.ensure(ctx, ids[0], made, hop)
+
+		return !errors.Is(err, nsx.ErrDeleting), err
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids[1:] {
+		if err := r.api.Delete(ctx, r.path(id)); err != nil {
+			return err
+		}
+	}
+
+	return r.waitRealized(ctx, ids[0])
+}
+
+// outdatedOf returns the IDs of the routes that a new one takes the place of.
+func (r *Routes) outdatedOf(at key) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.outdated[at]
+}
+
+func (r *Routes) path(id string) string { return r.config.RouterPath + "/static-routes/" + id }
+
+// ensure creates a route, or has the one that exists lead to an address.
+func (r *Routes) ensure(ctx context.Context, id string, write nsx.Object, hop netip.Addr) error {
+	for range maxStale {
+		_, err := r.api.Put(ctx, r.path(id), write)
+		if err == nil {
+			klog.FromContext(ctx).V(2).Info("Wrote route", "id", id, "nextHop", hop)
+		}
+		if !errors.Is(err, nsx.ErrExists) && !errors.Is(err, nsx.ErrStale) {
+			return err
+		}
+		exists, err := r.api.Get(ctx, r.path(id))
+		if err != nil {
+			return err
+		}
+		var fields staticRoute
+		if err := exists.Into(&fields); err != nil || slices.Contains(fields.hops(), hop) {
+			return err
+		}
+		if write, err = redirect(exists, fields, hop); err != nil {
+			return err
+		}
+	}
+
+	return nsx.ErrStale
+}
+
+// waitRealized waits until the gateway has realized a route. That it cannot is an error at
+// once.
+func (r *Routes) waitRealized(ctx context.Context, id string) error {
+	err := r.config.Wait.Poll(ctx, interval, limit, func() (bool, error) {
+		switch now, err := r.api.Realization(ctx, r.path(id)); {
+		case err != nil:
+			return false, err
+		case now.State == nsx.Failed:
+			return true, fmt.Errorf("NSX-T cannot realize it: %s", now.Reason)
+		case now.State == nsx.Pending:
+			return false, errPending
+		}
+
+		return true, nil
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.unrealized.Delete(id)
+	} else {
+		r.unrealized.Insert(id)
+	}
+
+	return err
+}
+
+// DeleteRoute deletes a route that was listed, by its ID, which no route to another Node
+// has. One that is gone counts as deleted.
+func (r *Routes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
+	if err := r.remove(ctx, route); err != nil {
+		return fmt.Errorf("delete route to %s on node %s: %w", route.DestinationCIDR, route.TargetNode, err)
+	}
+
+	return nil
+}
+
+func (r *Routes) remove(ctx context.Context, listed *cloudprovider.Route) error {
+	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
+	defer cancel()
+	if err := r.api.Delete(ctx, r.path(listed.Name)); err != nil {
+		return err
+	}
+	klog.FromContext(ctx).V(2).Info("Deleted route", "id", listed.Name, "destination", listed.DestinationCIDR)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unrealized.Delete(listed.Name)
+
+	return nil
+}
