@@ -33,6 +33,10 @@ type Config struct {
 	Labels Labels
 	// Nodes selects the addresses of a VM that become addresses of its Node.
 	Nodes nodes.Networks
+	// Route selects the gateway that gets routes to Pods.
+	Route Route
+	// NSXT is how to reach the NSX-T manager.
+	NSXT NSXT
 
 	// deleteByName is [NodeDeletion] by-name, one of the settings of all
 	// providers.
@@ -153,16 +157,13 @@ func schema() config.Schema {
 		foreign[config.Name{Section: "VirtualCenter", Key: key}] = csi
 	}
 	const loadBalancers = "NSX-T load balancers are not supported yet: %s is ignored"
-	const routes = "NSX-T routes are not supported yet: %s is ignored"
 
 	return config.Schema{
-		Aliases: map[string]string{"vcenter": "VirtualCenter"},
+		Aliases: map[string]string{"vcenter": "VirtualCenter", "nsxt": "NSXT"},
 		Foreign: foreign,
 		Unsupported: map[string]string{
 			"LoadBalancer":      fmt.Sprintf(loadBalancers, "[LoadBalancer]"),
 			"LoadBalancerClass": fmt.Sprintf(loadBalancers, "[LoadBalancerClass]"),
-			"Route":             fmt.Sprintf(routes, "[Route]"),
-			"NSXT":              "NSX-T load balancers and routes are not supported yet: [NSXT] is ignored",
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/tlsfiles"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
@@ -17,6 +18,8 @@ type environment struct {
 	// checkEndpoint reports what can be known to be wrong with a vCenter's
 	// settings by looking at the files they name. Nil looks at none.
 	checkEndpoint func(session.Endpoint) error
+	// checkTLS does the same for the NSX-T manager.
+	checkTLS func(tlsfiles.Files) error
 }
 
 func processEnvironment() environment {
@@ -34,6 +37,11 @@ func processEnvironment() environment {
 			return err == nil && info.IsDir()
 		},
 		checkEndpoint: session.Endpoint.Validate,
+		checkTLS: func(files tlsfiles.Files) error {
+			_, err := files.Config()
+
+			return err
+		},
 	}
 }
 
@@ -60,6 +68,15 @@ func variables() []variable {
 		{"VSPHERE_NODES_EXTERNAL_NETWORK_SUBNET_CIDR", "Nodes", "external-network-subnet-cidr"},
 		{"VSPHERE_NODES_INTERNAL_VM_NETWORK_NAME", "Nodes", "internal-vm-network-name"},
 		{"VSPHERE_NODES_EXTERNAL_VM_NETWORK_NAME", "Nodes", "external-vm-network-name"},
+		{"NSXT_MANAGER_HOST", "NSXT", "host"},
+		{"NSXT_USERNAME", "NSXT", "user"},
+		{"NSXT_PASSWORD", "NSXT", "password"},
+		{"NSXT_SECRET_NAME", "NSXT", "secret-name"},
+		{"NSXT_SECRET_NAMESPACE", "NSXT", "secret-namespace"},
+		{"NSXT_CLIENT_AUTH_CERT_FILE", "NSXT", "client-auth-cert-file"},
+		{"NSXT_CLIENT_AUTH_KEY_FILE", "NSXT", "client-auth-key-file"},
+		{"NSXT_ALLOW_UNVERIFIED_SSL", "NSXT", "insecure-flag"},
+		{"NSXT_CA_FILE", "NSXT", "ca-file"},
 	}
 }
 
@@ -103,13 +120,6 @@ func (r *resolver) applyEnvironment() {
 	if _, set := r.env.variables["SKIP_NODE_DELETION"]; set {
 		r.config.skipNodeDeletion = true
 		r.note("environment SKIP_NODE_DELETION is set: no Node is deleted")
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.env.variables)) {
-		if strings.HasPrefix(name, "NSXT_") {
-			r.Problems.Warnf(config.Position{}, "NSX-T load balancers and routes are not supported yet: environment NSXT_* is ignored")
-
-			return
-		}
 	}
 }
 

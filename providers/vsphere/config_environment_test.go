@@ -189,10 +189,18 @@ func TestEnvironment(t *testing.T) {
 			},
 		},
 		"NSX-T": {
-			reason: "not supported yet: said once", text: login + entry,
-			env:      map[string]string{"NSXT_MANAGER_HOST": "nsxt", "NSXT_USERNAME": "u", "NSXT_ALLOW_UNVERIFIED_SSL": "x"},
+			reason: "VS-NSXT-1: variables of NSX-T are applied before it is checked", text: login + entry + "[Route]\nrouter-path = /infra/tier-1s/t\n",
+			env: map[string]string{"NSXT_MANAGER_HOST": "nsxt", "NSXT_USERNAME": "u", "NSXT_PASSWORD": "p", "NSXT_ALLOW_UNVERIFIED_SSL": "true"},
+			want: func(c *Config) {
+				vc(c, "vc")
+				c.Route.RouterPath, c.NSXT = "/infra/tier-1s/t", NSXT{Host: "nsxt", User: "u", Password: "p", InsecureFlag: true}
+			},
+		},
+		"NSX-T bool": {
+			reason: "the error names the variable", text: login + entry,
+			env:      map[string]string{"NSXT_ALLOW_UNVERIFIED_SSL": "x"},
 			want:     func(c *Config) { vc(c, "vc") },
-			problems: []string{"warning: NSX-T load balancers and routes are not supported yet: environment NSXT_* is ignored"},
+			problems: []string{"error: environment NSXT_ALLOW_UNVERIFIED_SSL: failed to parse bool `x`"},
 		},
 		"SKIP_NODE_DELETION": {
 			reason: "any value, even empty", text: login + entry,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
 
@@ -104,6 +105,29 @@ func connectTo(t testing.TB, text string, client kubernetes.Interface, times tun
 // connectLabeled is connectTo with labels for all Nodes.
 func connectLabeled(t testing.TB, text string, labels map[string]string, client kubernetes.Interface, times tuning) *cloud {
 	t.Helper()
+	c, stop := newCloudOf(t, text, labels, times)
+	c.Initialize(builder{client: client}, stop)
+
+	return c
+}
+
+// connectInformed is connectTo with informers of Nodes, which it returns.
+func connectInformed(t testing.TB, text string, client kubernetes.Interface, times tuning) (*cloud, informers.SharedInformerFactory) {
+	t.Helper()
+	factory := informers.NewSharedInformerFactory(kubetest.NewClientset(), 0)
+	t.Cleanup(factory.Shutdown)
+	c, stop := newCloudOf(t, text, nil, times)
+	c.Initialize(builder{client: client}, stop)
+	c.SetInformers(factory)
+	factory.Start(stop)
+	factory.WaitForCacheSync(stop)
+
+	return c, factory
+}
+
+// newCloudOf makes the provider of a cloud-config, and what stops it when the test ends.
+func newCloudOf(t testing.TB, text string, labels map[string]string, times tuning) (*cloud, chan struct{}) {
+	t.Helper()
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -113,9 +137,11 @@ func connectLabeled(t testing.TB, text string, labels map[string]string, client 
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	c := newCloudFrom(cfg, env, labels, times)
+	c, err := newCloudFrom(cfg, env, labels, times)
+	if err != nil {
+		t.Fatal(err)
+	}
 	stop := make(chan struct{})
-	c.Initialize(builder{client: client}, stop)
 	t.Cleanup(func() {
 		close(stop)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -125,7 +151,7 @@ func connectLabeled(t testing.TB, text string, labels map[string]string, client 
 		}
 	})
 
-	return c
+	return c, stop
 }
 
 // builder provides a Kubernetes API for Events and labels.

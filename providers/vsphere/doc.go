@@ -6,11 +6,13 @@
 // and datacenters can serve one cluster, and one that is slow or down delays
 // only its own Nodes.
 //
-// What it does not do: load balancers and routes. The upstream controller
-// offers both through NSX-T; their sections of a cloud-config get a warning and
-// do nothing here, and the service and route controllers are skipped. The
-// paravirtual mode of Supervisor guest clusters is a provider of its own and is
-// not part of this package.
+// Routes to Pods are static routes of a tier-1 gateway of NSX-T (packages nsx and
+// routes), if the cloud-config names one. The manager is called for them alone: without
+// it, Nodes are initialized all the same.
+//
+// What it does not do yet: load balancers, which the upstream controller offers through
+// NSX-T as well. Their sections of a cloud-config get a warning. The paravirtual mode of
+// Supervisor guest clusters is a provider of its own and is not part of this package.
 //
 // # How it finds VMs
 //
@@ -23,7 +25,7 @@
 //	                   → Source.Metadata → addresses, instance type; tags while
 //	                                       the Node is not initialized
 //
-// Nothing is written to vSphere: a read-only role on the VMs and their
+// Nothing is written to vCenter: a read-only role on the VMs and their
 // ancestors is enough. What must outlive the process is a label of the Node: in
 // which vCenter its VM was found, see LabelVCenter of package nodes.
 package vsphere

@@ -561,7 +561,7 @@ func TestSkipNodeDeletion(t *testing.T) {
 		t.Errorf("InstanceExists is %t, %v, want true", exists, err)
 	}
 	cfg := &Config{skipNodeDeletion: true}
-	if c := newCloudFrom(cfg, environment{}, nil, quick); !c.tuning.instances.KeepMissing {
+	if c, err := newCloudFrom(cfg, environment{}, nil, quick); err != nil || !c.tuning.instances.KeepMissing {
 		t.Error("the environment variable does not reach the decision about Nodes")
 	}
 }

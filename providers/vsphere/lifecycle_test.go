@@ -40,8 +40,11 @@ func TestLifecycle(t *testing.T) {
 	providertest.Run(t, providertest.Lifecycle{
 		New: func() (providertest.Cloud, error) {
 			cfg, _, problems := decode(file, environment{hasDirectory: func(string) bool { return false }})
+			if err := problems.Err(); err != nil {
+				return nil, err
+			}
 
-			return newCloudFrom(cfg, environment{}, nil, times), problems.Err()
+			return newCloudFrom(cfg, environment{}, nil, times)
 		},
 		Use: func(ctx context.Context, c providertest.Cloud) error {
 			instances, _ := c.InstancesV2()

@@ -14,16 +14,20 @@ import (
 	"k8s.io/client-go/informers"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
@@ -52,7 +56,7 @@ var flags struct {
 
 // Descriptor describes the provider to the binary that links it.
 func Descriptor() provider.Descriptor {
-	const nsxt = "NSX-T load balancers and routes are not supported yet"
+	const nsxt = "NSX-T load balancers are not supported yet"
 
 	return provider.Descriptor{
 		Name:    ProviderName,
@@ -60,7 +64,7 @@ func Descriptor() provider.Descriptor {
 		Capabilities: []provider.Capability{
 			{Name: "instances", Supported: true, Note: "several vCenters and datacenters, zones from tags, dual stack"},
 			{Name: "load balancers", Note: nsxt},
-			{Name: "routes", Note: nsxt},
+			{Name: "routes", Supported: true, Note: "in a tier-1 gateway of NSX-T"},
 		},
 		Decode:    decodeProblems,
 		Explain:   explain,
@@ -81,6 +85,12 @@ type cloud struct {
 	tuning    tuning
 	source    *nodes.Source
 	instances *instance.V2
+	// nsxt calls the NSX-T manager, and routes are in it. Both are nil if the cloud-config
+	// names no gateway.
+	nsxt   *nsx.Client
+	routes *routes.Routes
+	// nsxtPassword gets the Secret with the credentials of the manager, if there is one.
+	nsxtPassword *nsx.Password
 	// vcenters are there once the provider has connected.
 	vcenters atomic.Pointer[[]*vcenter]
 
@@ -92,6 +102,7 @@ var (
 	_ provider.Closer         = (*cloud)(nil)
 	_ provider.NodeRequeuer   = (*cloud)(nil)
 	_ provider.Rotator        = (*cloud)(nil)
+	_ provider.Writer         = (*cloud)(nil)
 
 	_ cloudprovider.InformerUser = (*cloud)(nil)
 )
@@ -116,7 +127,7 @@ func newCloud(r io.Reader) (cloudprovider.Interface, error) {
 		return nil, err
 	}
 
-	return newCloudFrom(cfg, env, labels, tuning{session: session.Options{LoginGuard: login.OfProcess()}}), nil
+	return newCloudFrom(cfg, env, labels, tuning{session: session.Options{LoginGuard: login.OfProcess()}, nsxtLogins: nsxtLogins()})
 }
 
 // tuning are the times that tests shorten. The zero value is what production
@@ -130,9 +141,15 @@ type tuning struct {
 	session   session.Options
 	inventory inventory.Config
 	absence   nodes.AbsenceLimits
+	nsxt      nsx.Options
+	// nsxtLogins limits refused logins to the NSX-T manager. Default: for this provider
+	// alone.
+	nsxtLogins *login.Guard
+	// wait shortens how long it is waited for states of NSX-T.
+	wait plan.Wait
 }
 
-func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuning) *cloud {
+func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuning) (*cloud, error) {
 	t.instances.Provider = ProviderName
 	t.instances.DeleteByName = cfg.deleteByName
 	t.instances.KeepMissing = cfg.skipNodeDeletion
@@ -141,8 +158,18 @@ func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuni
 	t.instances.EvidenceSince = c.source.Replaced
 	c.tuning = t
 	c.instances = instance.New(c.source, t.instances)
+	if cfg.usesNSXT() {
+		if t.nsxtLogins == nil {
+			t.nsxtLogins = login.NewGuard(nsx.LoginLimits(), clock.RealClock{})
+		}
+		var err error
+		if c.nsxt, c.nsxtPassword, err = newNSXT(&cfg.NSXT, t.nsxtLogins, t.nsxt); err != nil {
+			return nil, err
+		}
+		c.routes = routes.New(routes.Config{RouterPath: string(cfg.Route.RouterPath), Wait: t.wait}, c.nsxt)
+	}
 
-	return c
+	return c, nil
 }
 
 // newSource returns what finds the VMs of Nodes.
@@ -155,7 +182,10 @@ func newSource(cfg *Config, labels map[string]string, t tuning) *nodes.Source {
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.background.Start(stop, func() {
 		c.writeNodes(builder)
-		c.background.Go(func(ctx context.Context) { c.connectWithRetry(ctx, builder) })
+		c.background.Go(func(ctx context.Context) { c.startWithRetry(ctx, func() error { return c.connect(builder) }) })
+		if c.nsxt != nil && c.config.NSXT.hasSecret() {
+			c.background.Go(func(ctx context.Context) { c.startWithRetry(ctx, func() error { return c.followSecret(builder) }) })
+		}
 		c.background.Go(c.instances.Run)
 	})
 }
@@ -170,21 +200,39 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 		return
 	}
 	c.source.SetNodes(index)
+	if c.routes == nil {
+		return
+	}
+	if err := c.routes.SetInformers(factory); err != nil {
+		klog.ErrorS(err, "Nodes cannot be indexed, there are no routes")
+	}
 }
 
 // SetNodeRequeue implements provider.NodeRequeuer.
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
 
-// connectWithRetry connects. Until it has, every query for Nodes gets an error.
-func (c *cloud) connectWithRetry(ctx context.Context, builder cloudprovider.ControllerClientBuilder) {
+// startWithRetry calls start until it succeeds.
+func (c *cloud) startWithRetry(ctx context.Context, start func() error) {
 	_ = wait.PollUntilContextCancel(ctx, connectPeriod, true, func(context.Context) (bool, error) {
-		err := c.connect(builder)
+		err := start()
 		if err != nil {
 			klog.ErrorS(err, "Starting the vSphere provider failed, trying again", "after", connectPeriod)
 		}
 
 		return err == nil, nil
 	})
+}
+
+// followSecret takes the credentials of the NSX-T manager from a Secret.
+func (c *cloud) followSecret(builder cloudprovider.ControllerClientBuilder) error {
+	secret, err := nsxtSecret(&c.config.NSXT, builder)
+	if err != nil {
+		return err
+	}
+	c.nsxtPassword.Use(secret)
+	c.background.Go(secret.Run)
+
+	return nil
 }
 
 // writeNodes writes the label of their vCenter to Nodes, and Events about what is
@@ -259,13 +307,26 @@ func (c *cloud) Close(ctx context.Context) error {
 	return errors.Join(err, c.closeSessions(ctx))
 }
 
-// closeSessions ends the sessions with all vCenters at the same time.
+// LastWrite implements provider.Writer: nothing is written to vCenter.
+func (c *cloud) LastWrite() time.Time {
+	if c.nsxt == nil {
+		return time.Time{}
+	}
+
+	return c.nsxt.LastWrite()
+}
+
+// closeSessions ends the sessions with all vCenters, and the writes to the NSX-T manager,
+// at the same time.
 func (c *cloud) closeSessions(ctx context.Context) error {
 	vcenters := c.connected()
-	errs := make([]error, len(vcenters))
+	errs := make([]error, len(vcenters)+1)
 	var all sync.WaitGroup
 	for i, vc := range vcenters {
 		all.Go(func() { errs[i] = vc.session.Close(ctx) })
+	}
+	if c.nsxt != nil {
+		all.Go(func() { errs[len(vcenters)] = c.nsxt.Close(ctx) })
 	}
 	all.Wait()
 

@@ -8,6 +8,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
@@ -18,7 +19,7 @@ func reference() provider.Reference {
 		Schema:      schema(),
 		YAML:        true,
 		Environment: environmentReference(),
-		Metrics:     append(session.AllMetrics(), inventory.AllMetrics()...),
+		Metrics:     slices.Concat(session.AllMetrics(), inventory.AllMetrics(), nsx.AllMetrics()),
 	}
 }
 

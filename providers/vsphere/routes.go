@@ -2,5 +2,11 @@ package vsphere
 
 import cloudprovider "k8s.io/cloud-provider"
 
-// Routes is not supported yet: vSphere has routes only through NSX-T.
-func (c *cloud) Routes() (cloudprovider.Routes, bool) { return nil, false }
+// Routes are in a tier-1 gateway of NSX-T, if the cloud-config names one.
+func (c *cloud) Routes() (cloudprovider.Routes, bool) {
+	if c.routes == nil {
+		return nil, false
+	}
+
+	return c.routes, true
+}

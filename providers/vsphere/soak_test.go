@@ -158,7 +158,10 @@ func (s *soak) start() {
 	if err := problems.Err(); err != nil {
 		s.t.Fatal(err)
 	}
-	c := newCloudFrom(cfg, environment{}, nil, tuning{session: session.Options{Dial: s.vc.Dial}})
+	c, err := newCloudFrom(cfg, environment{}, nil, tuning{session: session.Options{Dial: s.vc.Dial}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	c.source.SetNodes(s.index)
 	c.SetNodeRequeue(func(string) {})
 	c.Initialize(builder{client: kubetest.NewClientset()}, s.running.Done())

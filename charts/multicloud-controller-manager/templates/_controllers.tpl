@@ -51,7 +51,7 @@ The same without controllers that the provider does not have: they end at once, 
 {{- $enabled = omit $enabled "tagging" -}}
 {{- end -}}
 {{- if eq .Values.provider "vsphere" -}}
-{{- $enabled = omit $enabled "service" "route" -}}
+{{- $enabled = omit $enabled "service" -}}
 {{- end -}}
 {{- toJson $enabled -}}
 {{- end -}}

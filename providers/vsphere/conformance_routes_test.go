@@ -1,0 +1,160 @@
+package vsphere
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
+	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
+)
+
+// TestConformanceRoutes (VS-ROUTE-1, VS-ROUTE-2, VS-ROUTE-3, VS-ROUTE-6) runs the suite of all providers over routes.
+func TestConformanceRoutes(t *testing.T) {
+	t.Parallel()
+	suite.Run(t, suite.Adapter{
+		Provider: ProviderName,
+		NewCloud: newRoutesAdapter,
+		// A route is written, and its realized state is read until it is there.
+		Budget:      suite.Budget{List: 1, Create: 4},
+		Timeout:     40 * time.Second, // one call may take 30
+		Patience:    20 * time.Minute, // of a password that is refused at the start
+		FaultPoints: 4,
+		How:         suite.How{InMemory: true},
+	})
+}
+
+// routeSection is the section of a cloud-config about routes.
+const routeSection = "[Route]\nrouter-path = " + vspheretest.Tier1 + "\n"
+
+// routesAdapter is the test cloud of the suite for routes: a manager beside a vCenter.
+type routesAdapter struct {
+	*vspheretest.Manager
+	kubetest.WatchedNodes
+
+	vms *adapter
+	// ids are the provider IDs of the VMs that have an address.
+	ids map[string]string
+}
+
+var _ suite.Cloud = (*routesAdapter)(nil)
+
+func newRoutesAdapter(t testing.TB) suite.Cloud {
+	t.Helper()
+	vms, _ := newAdapter(t).(*adapter)
+
+	return &routesAdapter{Manager: vspheretest.StartManager(t, nsxt.Spec{}), vms: vms, ids: map[string]string{}}
+}
+
+// Connect makes the provider of the cluster.
+func (a *routesAdapter) Connect(t testing.TB) cloudprovider.Interface { return a.ConnectAs(t, "") }
+
+// ConnectAs makes the provider. The name of the cluster is that of each call.
+func (a *routesAdapter) ConnectAs(t testing.TB, _ string) cloudprovider.Interface {
+	t.Helper()
+	times := hasty()
+	times.session.Dial, times.nsxt.Dial = a.vms.vcenter.Dial, a.Dial
+	c, factory := connectInformed(t, configOf(a.vms.vcenter)+routeSection+a.Section(t), kubetest.NewClientset(), times)
+	a.Watch(t, factory)
+
+	return c
+}
+
+// Create adds a VM.
+func (a *routesAdapter) Create(t testing.TB, m conformance.Machine) instance.Ref {
+	t.Helper()
+	ref := a.vms.Create(t, m)
+	for _, ip := range append(m.IPs, m.IPv6...) {
+		a.ids[ip] = ref.ProviderID
+	}
+
+	return ref
+}
+
+// Delete deletes a VM.
+func (a *routesAdapter) Delete(t testing.TB, ref instance.Ref) {
+	t.Helper()
+	a.vms.Delete(t, ref)
+	for ip, id := range a.ids {
+		if id == ref.ProviderID {
+			delete(a.ids, ip)
+		}
+	}
+}
+
+// SetPower changes the power of a VM.
+func (a *routesAdapter) SetPower(t testing.TB, ref instance.Ref, power conformance.Power) {
+	t.Helper()
+	a.vms.SetPower(t, ref, power)
+}
+
+// each calls a function with the network and the next hop of each route of the gateway.
+func (a *routesAdapter) each(f func(network, hop string)) {
+	for _, route := range a.List("StaticRoutes") {
+		for _, hop := range route["next_hops"].([]any) { //nolint:forcetypeassert // of the simulated API
+			f(fmt.Sprint(route["network"]), fmt.Sprint(hop.(map[string]any)["ip_address"])) //nolint:forcetypeassert // of the simulated API
+		}
+	}
+}
+
+// inCluster reports whether a destination is in the ranges of Pods.
+func inCluster(network string) bool {
+	return strings.HasPrefix(network, "10.244.") || strings.HasPrefix(network, "fd00:244:")
+}
+
+// Routes returns the routes to Pods, with the VMs that receive their traffic.
+func (a *routesAdapter) Routes() (routes []suite.Route) {
+	a.each(func(network, hop string) {
+		if inCluster(network) {
+			routes = append(routes, suite.Route{CIDR: network, ProviderID: a.ids[hop]})
+		}
+	})
+
+	return routes
+}
+
+// SeedDecoys creates routes without the tags of a cluster, and one with those of another.
+func (a *routesAdapter) SeedDecoys(t testing.TB) (describe func() []string) {
+	t.Helper()
+	tag := func(scope, tag string) any { return map[string]any{"scope": scope, "tag": tag} }
+	for id, tags := range map[string][]any{
+		"none":  nil,
+		"half":  {tag("vsphere.k8s.io/cluster-name", "kubernetes")},
+		"other": {tag("vsphere.k8s.io/cluster-name", "another"), tag("vsphere.k8s.io/node-name", "node-1")},
+		"cross": {tag("vsphere.k8s.io/node-name", "kubernetes"), tag("vsphere.k8s.io/cluster-name", "node-1"), tag("", "kubernetes")},
+	} {
+		err := a.Put(vspheretest.Tier1+"/static-routes/"+id, nsxt.Object{
+			"network": "10.245.1.0/24", "next_hops": []any{map[string]any{"ip_address": "10.9.200.1"}}, "tags": tags,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	return func() (lines []string) {
+		a.each(func(network, hop string) {
+			if !inCluster(network) {
+				lines = append(lines, network+" via "+hop)
+			}
+		})
+		slices.Sort(lines)
+
+		return lines
+	}
+}
+
+// Resources implements conformance.MutableCloud.
+func (a *routesAdapter) Resources() []string {
+	return slices.DeleteFunc(a.Manager.Resources(), func(line string) bool { return strings.Contains(line, "10.245.1.0/24") })
+}
+
+var _ explore.Cloud = (*routesAdapter)(nil)
