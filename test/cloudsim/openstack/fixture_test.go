@@ -1,6 +1,8 @@
 package openstack_test
 
 import (
+	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -70,6 +72,27 @@ func loadBalancer(t *testing.T, client *gophercloud.ProviderClient, region strin
 	must(t, err)
 
 	return c
+}
+
+// send sends a request and returns the status and the body of the response. The body is nil
+// unless it is an object.
+func send(t *testing.T, client *gophercloud.ServiceClient, method, path, body string) (status int, out map[string]any) {
+	t.Helper()
+	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{200, 201, 202, 204}}
+	if body != "" {
+		opts.JSONBody = json.RawMessage(body)
+	}
+	response, err := client.Request(t.Context(), method, client.ServiceURL(path), opts)
+	if failed, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
+		_ = json.Unmarshal(failed.Body, &out) // some are no objects
+
+		return failed.Actual, out
+	}
+	must(t, err)
+	defer func() { _ = response.Body.Close() }()
+	_ = json.NewDecoder(response.Body).Decode(&out) // some are empty
+
+	return response.StatusCode, out
 }
 
 func must(t *testing.T, err error) {

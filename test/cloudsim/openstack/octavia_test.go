@@ -1,10 +1,7 @@
 package openstack_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -54,32 +51,14 @@ type lbResponse struct {
 	fault  string
 }
 
-// do sends a request with gophercloud and a body in JSON.
+// do sends a request with a body in JSON.
 func (c *lbCloud) do(method, path, body string) lbResponse {
 	c.t.Helper()
-	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{200, 201, 202, 204}}
-	if body != "" {
-		opts.JSONBody = json.RawMessage(body)
-	}
-	response, err := c.client.Request(c.t.Context(), method, c.client.ServiceURL("lbaas")+path, opts)
-	if failed, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
-		var fault struct{ Faultstring, Description string }
-		if err := json.Unmarshal(failed.Body, &fault); err != nil {
-			c.t.Fatalf("%s %s: %v: %s", method, path, err, failed.Body)
-		}
+	status, out := send(c.t, c.client, method, "lbaas"+path, body)
+	fault, _ := out["faultstring"].(string)
+	description, _ := out["description"].(string)
 
-		return lbResponse{status: failed.Actual, fault: fault.Faultstring + fault.Description}
-	}
-	if err != nil {
-		c.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	out := lbResponse{status: response.StatusCode}
-	if err := json.NewDecoder(response.Body).Decode(&out.body); err != nil && !errors.Is(err, io.EOF) {
-		c.t.Fatalf("%s %s: %v", method, path, err)
-	}
-
-	return out
+	return lbResponse{status, out, fault + description}
 }
 
 func (c *lbCloud) post(path, body string) lbResponse { return c.do(http.MethodPost, path, body) }
