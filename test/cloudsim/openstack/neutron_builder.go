@@ -247,7 +247,7 @@ func (c *Cloud) AddRouter(spec RouterSpec) string {
 		t := &router{standard: c.givenStandard("router", spec.ID, spec.Name, cmp.Or(spec.Project, ProjectCCM))}
 		r.neutron.routers.put(t.id, t)
 		if spec.External != "" {
-			if err := c.addGateway(r, t, r.neutron.networks.get(spec.External), nil); err != nil {
+			if err := c.addGateway(r, t, r.neutron.networks.get(spec.External)); err != nil {
 				panic("openstack: gateway of a router: " + err.Error())
 			}
 		}

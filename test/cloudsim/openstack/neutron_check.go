@@ -13,7 +13,6 @@ import (
 
 var (
 	uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
-	macPattern  = regexp.MustCompile(`^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$`)
 )
 
 const maxText = 255
@@ -83,43 +82,6 @@ func isIP(raw json.RawMessage) string {
 	_ = json.Unmarshal(raw, &value)
 	if _, err := netip.ParseAddr(value); err != nil {
 		return "'" + python(raw) + "' is not a valid IP address."
-	}
-
-	return ""
-}
-
-// isMAC accepts MAC addresses.
-func isMAC(raw json.RawMessage) string {
-	var value string
-	if json.Unmarshal(raw, &value) != nil || !macPattern.MatchString(value) {
-		return "'" + python(raw) + "' is not a valid MAC address."
-	}
-
-	return ""
-}
-
-// isFixedIPs accepts lists of subnets and addresses.
-func isFixedIPs(raw json.RawMessage) string {
-	var values []map[string]json.RawMessage
-	if string(raw) == "null" {
-		return ""
-	}
-	if json.Unmarshal(raw, &values) != nil {
-		return "Invalid data format for fixed IP: '" + python(raw) + "'."
-	}
-	for _, value := range values {
-		for key, entry := range value {
-			reason := ""
-			switch key {
-			case "ip_address":
-				reason = isIP(entry)
-			case "subnet_id":
-				reason = isUUID(entry)
-			}
-			if reason != "" {
-				return reason
-			}
-		}
 	}
 
 	return ""

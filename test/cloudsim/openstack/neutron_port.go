@@ -3,28 +3,23 @@ package openstack
 import (
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // ports are the ports of the API (neutron-lib: api/definitions/port.py and those of
-// its extensions).
+// its extensions). A PUT changes only what the provider and the contract change.
 var ports = &resource{
 	single: "port", plural: "ports", sort: "Port",
 	attributes: []attribute{
 		nameAttribute, readOnly("status"),
-		{name: "network_id", check: isUUID, post: true, need: true},
-		{name: "admin_state_up", post: true, put: true},
-		{name: "mac_address", check: isMAC, post: true, put: true},
-		{name: "fixed_ips", check: isFixedIPs, post: true, put: true, list: true},
-		{name: "device_id", check: isText, post: true, put: true},
-		{name: "device_owner", check: isText, post: true, put: true},
-		{name: "security_groups", check: isUUIDsOrNull, post: true, put: true, list: true},
-		{name: "allowed_address_pairs", post: true, put: true, list: true},
-		{name: "port_security_enabled", post: true, put: true},
-		{name: "extra_dhcp_opts", post: true, put: true, list: true},
-		{name: "binding:vnic_type", check: isText, post: true, put: true},
-		hidden("binding:host_id"),
-		{name: "binding:profile", admin: true, post: true, put: true, list: true},
+		readOnly("network_id"), readOnly("mac_address"), readOnly("device_id"), readOnly("device_owner"), readOnly("binding:vnic_type"),
+		{name: "fixed_ips", list: true},
+		{name: "extra_dhcp_opts", list: true},
+		{name: "admin_state_up", put: true},
+		{name: "security_groups", check: isUUIDsOrNull, put: true, list: true},
+		{name: "allowed_address_pairs", put: true, list: true},
+		{name: "port_security_enabled", put: true},
+		{name: "binding:host_id", admin: true},
+		{name: "binding:profile", admin: true, list: true},
 		{name: "binding:vif_type", admin: true, list: true},
 		{name: "binding:vif_details", admin: true, list: true},
 		{name: "trunk_details", list: true},
@@ -40,10 +35,6 @@ func (p *port) document(s *neutronState) object {
 	for _, pair := range p.pairs {
 		pairs = append(pairs, object{"ip_address": pair.ip, "mac_address": pair.mac})
 	}
-	profile := p.profile
-	if profile == nil {
-		profile = object{}
-	}
 	vif := "unbound"
 	if p.host != "" {
 		vif = "ovs"
@@ -51,8 +42,8 @@ func (p *port) document(s *neutronState) object {
 	doc := p.standard.document().merge(object{
 		"network_id": p.networkID, "mac_address": p.mac, "admin_state_up": !p.down, "status": p.status,
 		"device_id": p.deviceID, "device_owner": p.owner, "fixed_ips": ips, "security_groups": append([]string{}, p.groups...),
-		"allowed_address_pairs": pairs, "port_security_enabled": !p.insecure, "extra_dhcp_opts": append([]object{}, p.dhcpOptions...),
-		"binding:vnic_type": p.vnicType, "binding:host_id": p.host, "binding:profile": profile,
+		"allowed_address_pairs": pairs, "port_security_enabled": !p.insecure, "extra_dhcp_opts": []object{},
+		"binding:vnic_type": p.vnicType, "binding:host_id": p.host, "binding:profile": object{},
 		"binding:vif_type": vif, "binding:vif_details": object{},
 	})
 	if t := s.trunkOf(p.id); t != nil {
@@ -200,7 +191,3 @@ func (c *Cloud) newMAC() string {
 
 	return string(mac)
 }
-
-// isNetworkOwner reports whether a device owner is a service of Neutron, whose ports
-// have no port security.
-func isNetworkOwner(owner string) bool { return strings.HasPrefix(owner, "network:") }

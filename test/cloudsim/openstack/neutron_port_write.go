@@ -8,56 +8,15 @@ import (
 	"slices"
 )
 
-// allowPort refuses attributes that only administrators may set, and those that
-// only they and the owner of the network may (neutron: conf/policies/port.py).
-// Address pairs are among these, so that there are none in a shared network.
-func (k *call) allowPort(rule string, in *network, a attributes) error {
-	only := []string{"binding:host_id", "binding:profile"}
-	if rule == "update_port" {
-		only = append(only, "mac_address")
-	}
-	if err := k.forbid(rule, a, only); err != nil {
-		return err
-	}
+// allowPort refuses attributes that only administrators and the owner of the network
+// may set (neutron: conf/policies/port.py). Address pairs are among these, so that
+// there are none in a shared network.
+func (k *call) allowPort(in *network, a attributes) error {
 	if k.caller.canRead(in.projectID) {
 		return nil
 	}
-	if hasAddress(a["fixed_ips"]) {
-		return disallowed("(rule:" + rule + " and (rule:" + rule + ":fixed_ips and (rule:" + rule + ":fixed_ips:ip_address))) is disallowed by policy")
-	}
-	restricted := []string{"mac_address", "port_security_enabled", "allowed_address_pairs"}
-	if isNetworkOwner(a.text("device_owner")) {
-		restricted = append(restricted, "device_owner")
-	}
 
-	return k.forbid(rule, a, restricted)
-}
-
-func hasAddress(raw json.RawMessage) bool {
-	wanted, _ := parseFixedIPs(raw)
-
-	return slices.ContainsFunc(wanted, func(w wantedIP) bool { return w.ip.IsValid() })
-}
-
-// parseFixedIPs reads fixed_ips; an empty list is not nil.
-func parseFixedIPs(raw json.RawMessage) ([]wantedIP, error) {
-	var entries []struct {
-		SubnetID string `json:"subnet_id"`
-		IP       string `json:"ip_address"`
-	}
-	if raw == nil {
-		return nil, nil
-	}
-	if err := json.Unmarshal(raw, &entries); err != nil {
-		return nil, err
-	}
-	wanted := make([]wantedIP, len(entries))
-	for i, e := range entries {
-		ip, _ := netip.ParseAddr(e.IP)
-		wanted[i] = wantedIP{e.SubnetID, ip}
-	}
-
-	return wanted, nil
+	return k.forbid("update_port", a, []string{"port_security_enabled", "allowed_address_pairs"})
 }
 
 func updatePort(k *call) (response, error) {
@@ -73,14 +32,11 @@ func updatePort(k *call) (response, error) {
 		return response{}, err
 	}
 	state := k.region.neutron
-	if err := k.allowPort("update_port", state.networks.get(p.networkID), a); err != nil {
+	if err := k.allowPort(state.networks.get(p.networkID), a); err != nil {
 		return response{}, err
 	}
 	if _, err := k.constraint(); err != nil {
 		return response{}, err
-	}
-	if (p.owner == ownerInterface || p.owner == ownerGateway) && a.has("fixed_ips") {
-		return response{}, fail(http.StatusBadRequest, "BadRequest", "Bad ports request: IP updates for port %s are not allowed.", p.id)
 	}
 	before, was := *p, p.document(state)
 	err = k.changePort(p, a)
@@ -95,61 +51,19 @@ func updatePort(k *call) (response, error) {
 
 		return response{}, err
 	}
-	device := p.deviceID
-	p.deviceID = before.deviceID
-	state.setDevice(p, device, p.owner)
 	p.touch(k.now())
-	k.cloud.portsChanged(k.region, before.deviceID)
 	k.cloud.portsChanged(k.region, p.deviceID)
 
 	return ports.show(k, p.document(state))
 }
 
-// changePort sets the attributes of a port. The addresses come last, as nothing
-// fails after them.
+// changePort sets the attributes of a port.
 func (k *call) changePort(p *port, a attributes) error {
 	a.setText("name", &p.name)
 	a.setText("description", &p.description)
-	a.setText("device_id", &p.deviceID)
-	a.setText("device_owner", &p.owner)
-	a.setText("mac_address", &p.mac)
-	a.setText("binding:vnic_type", &p.vnicType)
-	a.setText("binding:host_id", &p.host)
-	readNew(a, "binding:profile", &p.profile)
-	readNew(a, "extra_dhcp_opts", &p.dhcpOptions)
 	p.down = !a.truth("admin_state_up", !p.down)
-	if a.has("mac_address") && k.region.neutron.macInUse(p) {
-		return conflict("MacAddressInUse", "Unable to complete operation for network %s. The mac address %s is in use.", p.networkID, p.mac)
-	}
-	if err := k.secure(p, a); err != nil {
-		return err
-	}
-	if !a.has("fixed_ips") || a.null("fixed_ips") {
-		return nil
-	}
-	wanted, err := parseFixedIPs(a["fixed_ips"])
-	if err != nil {
-		return k.malformed(err)
-	}
-	state := k.region.neutron
-	ips, err := state.allocate(p, wanted)
-	if err != nil {
-		return err
-	}
-	for _, old := range p.fixedIPs {
-		if !slices.Contains(ips, old) {
-			delete(state.leases, old)
-		}
-	}
-	p.fixedIPs = ips
 
-	return nil
-}
-
-func (s *neutronState) macInUse(p *port) bool {
-	return slices.ContainsFunc(s.portsIn(p.networkID), func(other *port) bool {
-		return other.id != p.id && other.mac == p.mac
-	})
+	return k.secure(p, a)
 }
 
 // secure sets port security, security groups and address pairs. Groups and pairs

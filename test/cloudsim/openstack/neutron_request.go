@@ -270,15 +270,6 @@ func (a attributes) setText(name string, into *string) {
 	}
 }
 
-// readNew changes a list or a map when the attribute was sent. What it was before
-// stays as it is, since copies of the state may have it.
-func readNew[T any](a attributes, name string, into *T) {
-	var value T
-	if a.has(name) && json.Unmarshal(a[name], &value) == nil {
-		*into = value
-	}
-}
-
 // sorted returns texts in order and once each.
 func sorted(texts []string) []string {
 	slices.Sort(texts)

@@ -1,8 +1,8 @@
 package openstack
 
 import (
+	"encoding/json"
 	"net/http"
-	"net/netip"
 	"strings"
 )
 
@@ -12,12 +12,12 @@ var routers = &resource{
 	single: "router", plural: "routers", sort: "Router",
 	attributes: []attribute{
 		nameAttribute, readOnly("status"),
-		{name: "admin_state_up", post: true, put: true},
-		{name: "external_gateway_info", post: true, put: true, list: true},
+		{name: "admin_state_up", put: true},
+		{name: "external_gateway_info", check: isNoGateway, put: true, list: true},
 		{name: "routes", check: isRoutes, put: true, list: true},
 		{name: "availability_zones", list: true},
-		{name: "availability_zone_hints", post: true, list: true},
-		{name: "flavor_id", post: true},
+		{name: "availability_zone_hints", list: true},
+		readOnly("flavor_id"),
 		hidden("distributed"), hidden("ha"),
 	},
 }
@@ -36,7 +36,7 @@ func (t *router) document(s *neutronState) object {
 		for _, f := range s.ports.get(t.portID).fixedIPs {
 			ips = append(ips, object{"subnet_id": f.subnetID, "ip_address": f.ip.String()})
 		}
-		doc["external_gateway_info"] = object{"network_id": t.external, "external_fixed_ips": ips, "enable_snat": !t.noSNAT}
+		doc["external_gateway_info"] = object{"network_id": t.external, "external_fixed_ips": ips, "enable_snat": true}
 	}
 
 	return doc
@@ -91,8 +91,10 @@ func updateRouter(k *call) (response, error) {
 			return response{}, err
 		}
 	}
-	if err := k.setGateway("update_router", t, a); err != nil {
-		return response{}, err
+	if a.has("external_gateway_info") && t.external != "" {
+		if err := k.clearGateway(t); err != nil {
+			return response{}, err
+		}
 	}
 	t.routes = routes
 	a.setText("name", &t.name)
@@ -103,90 +105,25 @@ func updateRouter(k *call) (response, error) {
 	return routers.show(k, t.document(state))
 }
 
-// gatewayInfo is external_gateway_info in a request.
-type gatewayInfo struct {
-	NetworkID string `json:"network_id"`
-	SNAT      *bool  `json:"enable_snat"`
-	FixedIPs  []struct {
-		SubnetID string `json:"subnet_id"`
-		IP       string `json:"ip_address"`
-	} `json:"external_fixed_ips"`
-}
-
-// setGateway sets the external network of a router, or removes it by null or {}
-// (neutron: db/l3_db.py, _update_router_gw_info).
-func (k *call) setGateway(rule string, t *router, a attributes) error {
-	if !a.has("external_gateway_info") {
-		return nil
-	}
-	var info gatewayInfo
-	if err := a.read("external_gateway_info", &info); err != nil {
-		return badRequest("Invalid input for external_gateway_info. Reason: '%s' is not a dictionary.", python(a["external_gateway_info"]))
-	}
-	if err := k.allowGateway(rule, &info); err != nil {
-		return err
-	}
-	if info.NetworkID == t.external && info.NetworkID != "" && info.FixedIPs == nil {
-		if info.SNAT != nil {
-			t.noSNAT = !*info.SNAT
-		}
-
-		return nil
-	}
-	if t.external != "" {
-		if err := k.clearGateway(t); err != nil {
-			return err
-		}
-	}
-	if info.NetworkID == "" {
-		return nil
-	}
-	in, err := k.network(info.NetworkID)
-	if err != nil {
-		return err
-	}
-	if !in.external {
-		return fail(http.StatusBadRequest, "BadRequest", "Bad router request: Network %s is not an external network.", in.id)
-	}
-	var wanted []wantedIP
-	for _, f := range info.FixedIPs {
-		ip, _ := netip.ParseAddr(f.IP)
-		wanted = append(wanted, wantedIP{f.SubnetID, ip})
-	}
-	t.noSNAT = info.SNAT != nil && !*info.SNAT
-
-	return k.cloud.addGateway(k.region, t, in, wanted)
-}
-
-// allowGateway refuses what only administrators may choose.
-func (k *call) allowGateway(rule string, info *gatewayInfo) error {
-	if k.caller.admin() {
-		return nil
-	}
-	for _, given := range []struct {
-		name string
-		ok   bool
-	}{{"enable_snat", info.SNAT == nil}, {"external_fixed_ips", info.FixedIPs == nil}} {
-		if !given.ok {
-			prefix := "rule:" + rule + ":external_gateway_info"
-
-			return disallowed("(rule:" + rule + " and (" + prefix + " and (" + prefix + ":network_id and " + prefix + ":" + given.name +
-				"))) is disallowed by policy")
-		}
+// isNoGateway accepts what removes the gateway (neutron: db/l3_db.py,
+// _update_router_gw_info). Nothing sets one by the API.
+func isNoGateway(raw json.RawMessage) string {
+	if text := string(raw); text != "null" && text != "{}" {
+		return "'" + text + "' is not supported here."
 	}
 
-	return nil
+	return ""
 }
 
 // addGateway gives a router a port in an external network, which belongs to no
 // project.
-func (c *Cloud) addGateway(r *region, t *router, in *network, wanted []wantedIP) error {
+func (c *Cloud) addGateway(r *region, t *router, in *network) error {
 	p := &port{
 		standard: c.newStandard("port", "", ""), networkID: in.id, mac: c.newMAC(), status: "DOWN", insecure: true,
 		vnicType: "normal", owner: ownerGateway,
 	}
 	p.service = true
-	ips, err := r.neutron.allocate(p, wanted)
+	ips, err := r.neutron.allocate(p, nil)
 	if err != nil {
 		return err
 	}
@@ -207,7 +144,7 @@ func (k *call) clearGateway(t *router) error {
 		}
 	}
 	k.cloud.removePort(k.region, state.ports.get(t.portID))
-	t.external, t.portID, t.noSNAT = "", "", false
+	t.external, t.portID = "", ""
 
 	return nil
 }

@@ -94,8 +94,6 @@ type port struct {
 	pairs           []addressPair
 	insecure        bool // port_security_enabled is false
 	vnicType, host  string
-	profile         object // binding:profile
-	dhcpOptions     []object
 	automatic       bool // Nova made it, and deletes it with its server
 }
 
@@ -132,7 +130,6 @@ type router struct {
 	down       bool
 	external   string // ID of the network of its gateway, empty for none
 	portID     string // of the gateway
-	noSNAT     bool
 	routes     []extraRoute
 	interfaces []string // IDs of ports
 }
@@ -236,11 +233,6 @@ func (s *neutronState) clearDevice(p *port) {
 // subnetsOf returns the subnets of a network, by ID.
 func (s *neutronState) subnetsOf(networkID string) []*subnet {
 	return byID(s.subnets.where(func(n *subnet) bool { return n.networkID == networkID }), func(n *subnet) string { return n.id })
-}
-
-// portsIn returns the ports in a network, oldest first.
-func (s *neutronState) portsIn(networkID string) []*port {
-	return s.ports.where(func(p *port) bool { return p.networkID == networkID })
 }
 
 // rulesOf returns the rules of a security group, by ID.
