@@ -161,32 +161,6 @@ func TestBudgetOfMissing(t *testing.T) {
 	}
 }
 
-// TestBudgetOfDownCell (OS-COST-2, OS-NODE-6): while a cell is down, a pass over 100 Nodes that
-// are not ready costs the list, and no Node is gone or shut down.
-func TestBudgetOfDownCell(t *testing.T) {
-	t.Parallel()
-	openstacktest.CountsCalls(t)
-	f := newFleet(t, 100, openstack.Options{})
-	f.SetCell("", "cell1", openstack.CellDown)
-	times := production()
-	clock := clocktesting.NewFakePassiveClock(time.Now())
-	times.inventory.Clock, times.instances.Clock = clock, clock
-	c := f.connect(t, "", times)
-	for range 5 {
-		before := f.requests()
-		for _, node := range f.nodes {
-			if exists, err := c.instances.InstanceExists(bounded(t), node); !exists && err == nil {
-				t.Errorf("node %s is gone", node.Name)
-			}
-			if down, err := c.instances.InstanceShutdown(bounded(t), node); down || err == nil {
-				t.Errorf("node %s: shut down %t, %v", node.Name, down, err)
-			}
-		}
-		f.budget(t, "a pass over 100 Nodes of a cell that is down", before, 1)
-		clock.SetTime(clock.Now().Add(certainty.Pass))
-	}
-}
-
 // TestBudgetOfFailure (OS-COST-1, OS-NODE-6): a list that Nova or Neutron refuses is not
 // requested again for each Node of a pass, and the Nodes are known without it.
 func TestBudgetOfFailure(t *testing.T) {
