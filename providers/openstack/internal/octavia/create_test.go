@@ -1,7 +1,6 @@
 package octavia_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/pending"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -31,72 +29,6 @@ const (
 	opDeleteMember   = "octavia.DeleteMember"
 	opCreateMonitor  = "octavia.CreateHealthMonitor"
 )
-
-// created is the body of the request that creates the load balancer of a Service with all
-// its parts. The texts are those of the existing cloud controller manager.
-const created = `{
-	"name": "LBN", "description": "Kubernetes external service shop/web from cluster kubernetes", "provider": "amphora",
-	"vip_subnet_id": "ID", "tags": ["LBN", "multicloud-ccm.io/service-uid=UID"],
-	"listeners": [
-		{
-			"name": "listener_0_LBN", "protocol": "HTTP", "protocol_port": 80, "connection_limit": 7, "tags": ["LBN"],
-			"insert_headers": {"X-Forwarded-For": "true"}, "allowed_cidrs": ["192.0.2.0/24"],
-			"timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0,
-			"default_pool": {
-				"name": "pool_0_LBN", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "session_persistence": {"type": "SOURCE_IP"}, "tags": ["LBN"],
-				"members": [{"name": "node-1", "address": "10.0.0.101", "protocol_port": 30080, "subnet_id": "ID", "monitor_port": 32000}],
-				"healthmonitor": {
-					"name": "monitor_0_LBN", "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 3,
-					"http_method": "GET", "url_path": "/healthz", "expected_codes": "200", "tags": ["LBN"]
-				}
-			}
-		},
-		{
-			"name": "listener_1_LBN", "protocol": "UDP", "protocol_port": 53, "connection_limit": 7, "tags": ["LBN"], "allowed_cidrs": ["192.0.2.0/24"],
-			"timeout_client_data": 50000, "timeout_member_connect": 5000, "timeout_member_data": 50000, "timeout_tcp_inspect": 0,
-			"default_pool": {
-				"name": "pool_1_LBN", "protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "session_persistence": {"type": "SOURCE_IP"}, "tags": ["LBN"],
-				"healthmonitor": {
-					"name": "monitor_1_LBN", "type": "HTTP", "delay": 5, "timeout": 3, "max_retries": 1, "max_retries_down": 3,
-					"http_method": "GET", "url_path": "/healthz", "expected_codes": "200", "tags": ["LBN"]
-				}
-			}
-		}
-	]
-}`
-
-// affine binds clients to Nodes.
-func affine(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }
-
-// withoutNodePort removes the node port of the last port.
-func withoutNodePort(svc *v1.Service) { svc.Spec.Ports[len(svc.Spec.Ports)-1].NodePort = 0 }
-
-// OS-LB-4: a load balancer is created in one call, with everything in it. A port without
-// node port has no members.
-func TestCreateRequest(t *testing.T) {
-	t.Parallel()
-	inBubble(t, openstack.Options{}, func(f *writeFixture) {
-		f.settings.Monitor = request.MonitorSettings{Create: true, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
-		f.settings.Networks.MemberSubnetID = f.subnet
-		f.addNodes(1)
-		svc := web(
-			kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolUDP, 53), withoutNodePort, kubetest.LocalTraffic(32000), affine,
-			with(request.AnnotationXForwardedFor, "true"), with(request.AnnotationConnectionLimit, "7"), with(request.AnnotationSourceRanges, "192.0.2.0/24"),
-		)
-		f.ensure(svc)
-		f.sent("everything at once", opCreate, 1)
-		f.sent("everything at once", opCreateListener, 0)
-		var body struct {
-			LoadBalancer any `json:"loadbalancer"`
-		}
-		sent := f.Requests(opCreate)[0].Body
-		openstacktest.Must(t, json.Unmarshal([]byte(f.golden(string(sent))), &body))
-		var want any
-		openstacktest.Must(t, json.Unmarshal([]byte(created), &want))
-		openstacktest.Check(t, "it", want, body.LoadBalancer)
-		f.unchanged("it is complete", svc)
-	})
-}
 
 // OS-LB-26: providers that need it get one part after the other, and one member after the
 // other.
