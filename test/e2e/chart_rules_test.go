@@ -250,7 +250,7 @@ func (c *cluster) withOldRoles(t *testing.T) {
 	}
 }
 
-// FW-START-8: all controllers work with the permissions of the chart and no more, with one account
+// FW-START-6, FW-START-8: all controllers work with the permissions of the chart and no more, with one account
 // and with an account for each, and none of the permissions is more than they need.
 func TestChartPermissions(t *testing.T) {
 	t.Parallel()
@@ -468,8 +468,8 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	a.node(t, "deleted")
 	a.age(t, "deleted")
 	a.awaitNode(t, "off", "to be tainted", tainted(shutdown))
-	a.awaitGone(t, "deleted")
 	a.refuse(t, m, config+"datacenters = missing\n")
 	a.scrape(t, m)
+	a.awaitGone(t, "deleted") // a minute after the VM
 	m.terminate(t)
 }

@@ -303,17 +303,6 @@ func tainted(taint string) func(*v1.Node) error {
 	}
 }
 
-// untainted checks for the absence of a taint.
-func untainted(taint string) func(*v1.Node) error {
-	return func(node *v1.Node) error {
-		if state := stateOf(node); state.has(taint) {
-			return fmt.Errorf("its taints are %q", state.Taints)
-		}
-
-		return nil
-	}
-}
-
 // initializeByHand removes the taint as another cloud's controller would.
 func (c *cluster) initializeByHand(t *testing.T, name string) {
 	t.Helper()

@@ -53,26 +53,6 @@ func withoutKnownRaces(log string) string {
 	})
 }
 
-// Of all races one is known.
-func TestOtherRacesAreReported(t *testing.T) {
-	t.Parallel()
-	report := func(functions ...string) string {
-		return "before\n==================\nWARNING: DATA RACE\n  " + strings.Join(functions, "\n  ") + "\n==================\nafter\n"
-	}
-	const (
-		collects = "k8s.io/cloud-provider/controllers/service.(*serviceCache).allServices()"
-		begins   = "k8s.io/cloud-provider/controllers/service.(*Controller).processServiceCreateOrUpdate()"
-	)
-	if got := withoutKnownRaces(report(collects, begins)); got != "before\nafter\n" {
-		t.Errorf("the known race is left in: %q", got)
-	}
-	for _, other := range []string{report(collects, "main.main()"), report("main.main()"), report(collects) + report(begins)} {
-		if got := withoutKnownRaces(other); got != other {
-			t.Errorf("another race is left out: %q of %q", got, other)
-		}
-	}
-}
-
 // manager is the binary at work.
 type manager struct {
 	*ccm.CCM

@@ -57,18 +57,6 @@ func (r *replicas) changeStandby(t *testing.T, text string) {
 	}
 }
 
-// refusedConfigs are cloud-configs that are valid offline, and that OpenStack refuses.
-func refusedConfigs(right string) map[string]string {
-	lines := strings.Split(right, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "password") {
-			lines[i] = `password = "wr0ng"`
-		}
-	}
-
-	return map[string]string{"password": strings.Join(lines, "\n"), "region": strings.Replace(right, "RegionOne", "RegionNone", 1)}
-}
-
 // FW-CONFIG-11, FW-CONFIG-15: a cloud-config that the cloud refuses reaches both replicas, the standby
 // first. Nodes that join are initialized all the time.
 func TestRefusedConfig(t *testing.T) {
@@ -78,25 +66,24 @@ func TestRefusedConfig(t *testing.T) {
 	c.environment = append(c.environment, "POD_NAMESPACE=kube-system", "POD_NAME=ccm", "POD_UID=uid")
 	r := c.startReplicas(t)
 	right := r.project.config()
-	for name, wrong := range refusedConfigs(right) {
-		r.changeStandby(t, wrong)
-		r.wantInitialized(t)
-		before := r.logins()
-		write(t, r.leads, wrong)
-		r.leader.awaitMetric(t, 1, problem, `reason="refused"`)
-		r.wantInitialized(t)
-		if n := r.logins() - before; n > 1 {
-			t.Errorf("%s: %d logins for a proof and a rotation", name, n)
-		}
-		write(t, r.leads, right)
-		r.leader.awaitMetric(t, 0, problem)
-		r.changeStandby(t, right)
+	wrong := strings.Replace(right, fmt.Sprintf("%q", r.project.AuthOptions(openstack.UserCCM).Password), `"wr0ng"`, 1)
+	r.changeStandby(t, wrong)
+	r.wantInitialized(t)
+	before := r.logins()
+	write(t, r.leads, wrong)
+	r.leader.awaitMetric(t, 1, problem, `reason="refused"`)
+	r.wantInitialized(t)
+	if n := r.logins() - before; n > 1 {
+		t.Errorf("%d logins for a proof and a rotation", n)
 	}
+	write(t, r.leads, right)
+	r.leader.awaitMetric(t, 0, problem)
+	r.changeStandby(t, right)
 	events, err := c.Client().CoreV1().Events("kube-system").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=CloudConfigRefused"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(events.Items) != 2 || events.Items[0].InvolvedObject.Name != "ccm" {
+	if len(events.Items) != 1 || events.Items[0].InvolvedObject.Name != "ccm" {
 		t.Errorf("Events of the Pod: %+v", events.Items)
 	}
 }

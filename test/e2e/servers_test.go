@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
@@ -58,30 +56,4 @@ func (p *project) config() string {
 
 	return fmt.Sprintf("[Global]\nprovider = openstack\nauth-url = %q\nregion = %q\nusername = %q\npassword = %q\ndomain-id = %q\ntenant-id = %q\n",
 		p.AuthURL(), p.Regions()[0], user.Username, user.Password, user.DomainID, user.TenantID)
-}
-
-// OS-NODE-3, OS-NODE-4, OS-NODE-8, OS-NODE-10: nodes are initialized by their names, tainted while
-// their servers are shut down, and gone with them.
-func TestServersEnd(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	p := c.startProject(t, "on", "off", "deleted")
-	c.run(t, writeConfig(t, p.config()))
-	c.awaitInitialized(t, "on", "off", "deleted")
-	node := c.node(t, "on")
-	if want := "openstack:///" + p.ids["on"]; node.Spec.ProviderID != want || node.Labels[v1.LabelTopologyZone] != "az-1" {
-		t.Errorf("provider ID %s, want %s, labels %v", node.Spec.ProviderID, want, node.Labels)
-	}
-
-	p.SetServerStatus(p.ids["off"], "SHUTOFF")
-	p.DeleteServer(p.ids["deleted"])
-	c.setReady(t, v1.ConditionUnknown, "on", "off", "deleted")
-	c.awaitNode(t, "off", "to be tainted", tainted(shutdown))
-	c.awaitGone(t, "deleted")
-	if err := untainted(shutdown)(c.node(t, "on")); err != nil {
-		t.Errorf("the server runs: %v", err)
-	}
-	p.SetServerStatus(p.ids["off"], "ACTIVE")
-	c.setReady(t, v1.ConditionTrue, "on", "off")
-	c.awaitNode(t, "off", "to lose its taint", untainted(shutdown))
 }
