@@ -1,7 +1,7 @@
 // Command demo shows the main job from the outside, on one machine and without
 // any account: nodes of a simulated cloud join a real control plane and are
 // initialized by the real binary; Services get load balancers, where the cloud
-// has any; then a machine is switched off, and the cloud goes away for a while.
+// has any; then the cloud goes away for a while, in which a machine is switched off.
 //
 //	demo -provider vsphere -binary bin/multicloud-controller-manager
 //

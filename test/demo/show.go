@@ -36,7 +36,7 @@ type demo struct {
 
 // all runs every step.
 func (s *demo) all(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{s.prepare, s.initialize, s.services, s.powerOff, s.outage} {
+	for _, step := range []func(context.Context) error{s.prepare, s.initialize, s.services, s.outage} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -104,35 +104,8 @@ func howMany(calls scenario.Calls) string {
 	return fmt.Sprintf("%d calls", calls.Total())
 }
 
-// powerOff shows what becomes of a node whose machine is switched off.
-func (s *demo) powerOff(ctx context.Context) error {
-	name := s.machine(2)
-	s.out.Title("A machine is powered off")
-	err := s.out.Step(fmt.Sprintf("%s is powered off: its node gets the shutdown taint", name), func() error {
-		if err := s.setPower(ctx, name, false); err != nil {
-			return err
-		}
-
-		return s.awaitTaint(ctx, name, true)
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.table(ctx, name); err != nil {
-		return err
-	}
-	s.out.Line("")
-
-	return s.out.Step(fmt.Sprintf("%s is powered on: the taint is removed", name), func() error {
-		if err := s.setPower(ctx, name, true); err != nil {
-			return err
-		}
-
-		return s.awaitTaint(ctx, name, false)
-	})
-}
-
-// outage shows that a cloud that is away deletes nothing.
+// outage shows that a cloud that is away deletes nothing, and what becomes of a node whose machine is
+// switched off.
 func (s *demo) outage(ctx context.Context) error {
 	kept, lost := s.machine(3), s.machine(4)
 	s.out.Title("The API of the cloud becomes unreachable while two nodes are not ready")
@@ -166,7 +139,13 @@ func (s *demo) outage(ctx context.Context) error {
 	}
 	s.out.Line("")
 
-	return nil
+	return s.out.Step(fmt.Sprintf("%s is powered on: the taint is removed", lost), func() error {
+		if err := s.setPower(ctx, lost, true); err != nil {
+			return err
+		}
+
+		return s.awaitTaint(ctx, lost, false)
+	})
 }
 
 // keep leaves everything running until the context ends.
@@ -246,9 +225,9 @@ func (s *demo) countNodes(ctx context.Context) error {
 	return nil
 }
 
-// table prints all nodes, or those of the given names.
-func (s *demo) table(ctx context.Context, names ...string) error {
-	nodes, err := s.nodes(ctx, names...)
+// table prints all nodes.
+func (s *demo) table(ctx context.Context) error {
+	nodes, err := s.nodes(ctx)
 	if err != nil {
 		return err
 	}
@@ -257,13 +236,12 @@ func (s *demo) table(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// nodes reads all nodes in the order of their names, or those of the given
-// names.
-func (s *demo) nodes(ctx context.Context, names ...string) ([]v1.Node, error) {
+// nodes reads all nodes in the order of their names.
+func (s *demo) nodes(ctx context.Context) ([]v1.Node, error) {
 	list, err := s.ControlPlane.Client().CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
 
-	return pick(list.Items, names), nil
+	return list.Items, nil
 }

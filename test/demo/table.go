@@ -12,15 +12,6 @@ import (
 // none is shown in a table for an empty cell.
 const none = "-"
 
-// pick leaves the nodes of the given names, or all without any.
-func pick(nodes []v1.Node, names []string) []v1.Node {
-	if len(names) == 0 {
-		return nodes
-	}
-
-	return slices.DeleteFunc(nodes, func(n v1.Node) bool { return !slices.Contains(names, n.Name) })
-}
-
 // nodeTable shows the fields that a cloud controller manager sets. The longest
 // column comes last, where a narrow terminal may break it.
 func nodeTable(nodes []v1.Node) string {

@@ -34,7 +34,4 @@ func TestNodeTable(t *testing.T) {
 	if diff := cmp.Diff(want, nodeTable([]v1.Node{fresh, ready})); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	if got := pick([]v1.Node{fresh, ready}, []string{"w"}); len(got) != 1 || got[0].Name != "w" {
-		t.Errorf("pick(w) = %v", got)
-	}
 }
