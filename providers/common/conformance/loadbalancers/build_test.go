@@ -75,7 +75,7 @@ func (b build) newCloud(t testing.TB) Cloud {
 func (b build) connect(c *cloud) cloudprovider.Interface {
 	s := &balancers{
 		cloud: c, timeout: b.timeout, sparse: b.sparse, waiting: b.waiting, noting: b.noting,
-		locks: map[string]chan struct{}{}, known: map[string]*balancer{},
+		locks: map[string]chan struct{}{},
 	}
 	if b.faulty != nil {
 		b.faulty(s)

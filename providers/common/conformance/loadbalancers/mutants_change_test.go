@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
@@ -67,18 +65,6 @@ func nodeMutants() map[string]mutant {
 				return correct.UpdateLoadBalancer(ctx, cluster, service, nodes)
 			}
 		}), "not as wanted", []string{follows, "EnsureLoadBalancer follows the nodes"}},
-		"fails for a deleted node": {updating(func(correct *balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
-			return func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) error {
-				_, running, err := correct.cloud.ruleList(ctx)
-				for _, node := range nodes {
-					if !slices.Contains(running, node.Spec.ProviderID) {
-						return errors.Join(err, sim.ErrMissing)
-					}
-				}
-
-				return correct.UpdateLoadBalancer(ctx, cluster, service, nodes)
-			}
-		}), "with a node", []string{invalidNode, gone}},
 		"keeps targets that are no nodes": {updating(func(*balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
 			return func(context.Context, string, *v1.Service, []*v1.Node) error { return nil }
 		}), "not as wanted", []string{gone}},
@@ -202,16 +188,6 @@ func refusalMutants() map[string]mutant {
 		"takes everything":         {accepting, "is no error", plain},
 		"takes everything special": {sparsely(accepting), "is no error", special},
 		"writes before it looks":   {early, "writes", plain},
-		"refuses by deferring": {replacing(func(w *balancersWith, correct *balancers) {
-			w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-				status, err := correct.EnsureLoadBalancer(ctx, cluster, service, nodes)
-				if err != nil {
-					err = cloudprovider.ImplementedElsewhere
-				}
-
-				return status, err
-			}
-		}), "implemented elsewhere", plain[:1]},
 		"wraps the error": {replacing(func(w *balancersWith, correct *balancers) {
 			w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 				status, err := correct.EnsureLoadBalancer(ctx, cluster, service, nodes)

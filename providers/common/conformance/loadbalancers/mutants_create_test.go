@@ -103,7 +103,6 @@ func createMutants() map[string]mutant {
 			faulty(func(s *balancers) { s.upserts = true }), "UpdateLoadBalancer",
 			[]string{again, "UpdateLoadBalancer of what is not there is an error and creates nothing"},
 		},
-		"never looks again": {faulty(func(s *balancers) { s.caches = true }), "does not exist", []string{again}},
 	}
 }
 

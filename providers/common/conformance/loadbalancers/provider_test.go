@@ -41,7 +41,6 @@ type faults struct {
 	keepsPorts    bool // removes no listeners that are stale
 	shared        bool // rules have no owner
 	upserts       bool // UpdateLoadBalancer creates what is missing
-	caches        bool // keeps the balancers that it has read, and never reads them again
 	early         bool // changes rules before it validates the Service
 	assumes       bool // notes that an operation is done before it is
 	complete      bool // finds only balancers with ports
@@ -60,7 +59,6 @@ type balancers struct {
 
 	mu    sync.Mutex
 	locks map[string]chan struct{}
-	known map[string]*balancer
 }
 
 var _ cloudprovider.LoadBalancer = (*balancers)(nil)
@@ -206,7 +204,7 @@ func (s *balancers) apply(
 	if err != nil {
 		return nil, err
 	}
-	lb := s.cached(want.name, seen.balancer)
+	lb := seen.balancer
 	if err := s.note(cluster, service, lb); err != nil {
 		return nil, err
 	}
@@ -217,7 +215,6 @@ func (s *balancers) apply(
 		if lb, err = s.create(ctx, want); err != nil {
 			return nil, err
 		}
-		s.cached(want.name, lb)
 	}
 
 	if s.assumed(want) {
@@ -259,21 +256,6 @@ func (s *balancers) note(cluster string, service *v1.Service, lb *balancer) erro
 	metav1.SetMetaDataAnnotation(&stored.ObjectMeta, annotationNote, "yes")
 
 	return nil
-}
-
-// cached returns the balancer that was read, or with a cache the one that was read
-// first.
-func (s *balancers) cached(name string, seen *balancer) *balancer {
-	if !s.caches {
-		return seen
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known[name] == nil {
-		s.known[name] = seen
-	}
-
-	return s.known[name]
 }
 
 func (s *balancers) EnsureLoadBalancerDeleted(ctx context.Context, cluster string, service *v1.Service) error {

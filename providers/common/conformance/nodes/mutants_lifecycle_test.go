@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -149,19 +148,6 @@ func lifecycleMutants() map[string]mutant {
 			build{options: func(o *instance.Options) { o.DeleteByName = true }},
 			"the node is gone",
 			[]string{"a node without providerID is never gone"},
-		},
-		"kept with an error": {
-			replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {
-				n.exists = func(ctx context.Context, node *v1.Node) (bool, error) {
-					exists, err := correct.InstanceExists(ctx, node)
-					if _, missing := correct.InstanceMetadata(ctx, node); exists && errors.Is(missing, cloudprovider.InstanceNotFound) {
-						return false, missing
-					}
-
-					return exists, err
-				}
-			}), "a node that is not gone is kept without an error",
-			[]string{"a deleted instance keeps a young node", "a node without providerID is never gone"},
 		},
 	}
 }

@@ -38,19 +38,6 @@ func existsFor(which func(*v1.Node) bool, exists bool, err error) build {
 	})
 }
 
-// metadataFor replaces InstanceMetadata for some nodes.
-func metadataFor(which func(*v1.Node) bool, m *cloudprovider.InstanceMetadata) build {
-	return replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {
-		n.metadata = func(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-			if which(node) {
-				return m, nil
-			}
-
-			return correct.InstanceMetadata(ctx, node)
-		}
-	})
-}
-
 // byNameFor ignores the providerID of some nodes.
 func byNameFor(which func(*v1.Node) bool) build {
 	return replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {
@@ -81,7 +68,6 @@ func ownershipMutants() map[string]mutant {
 		"foreign is gone":            {existsFor(isForeign, false, nil), "is gone", both},
 		"foreign is an error":        {existsFor(isForeign, true, errors.New("not mine")), "not mine", both},
 		"foreign is found by name":   {byNameFor(isForeign), "InstanceMetadata of", both},
-		"foreign is always nil":      {metadataFor(isForeign, nil), "initialized node", both},
 		"malformed is gone":          {existsFor(isMalformed, false, nil), "is no error", malformed},
 		"malformed is found by name": {byNameFor(isMalformed), "is no error", malformed},
 		"ignores the region":         {sourcing(func(s *source) { s.place = func(string) error { return nil } }), "is no error", elsewhere},

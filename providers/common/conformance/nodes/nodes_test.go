@@ -32,39 +32,6 @@ func TestMutants(t *testing.T) {
 	suite().Reject(t, mutants)
 }
 
-// TestLeftOut proves that a case is left out only for what is declared.
-func TestLeftOut(t *testing.T) {
-	t.Parallel()
-
-	want := map[string]struct {
-		without Capabilities
-		left    int
-	}{
-		"Nothing":        {Capabilities{}, 0},
-		"Suspend":        {Capabilities{Suspend: true}, 1},
-		"SystemUUID":     {Capabilities{SystemUUID: true}, 3},
-		"MixedEndian":    {Capabilities{MixedEndian: true}, 1},
-		"Places":         {Capabilities{Places: true}, 1},
-		"NodeName":       {Capabilities{NodeName: true}, 2},
-		"DuplicateNames": {Capabilities{DuplicateNames: true}, 1},
-		"ColdStart":      {Capabilities{ColdStart: true}, 7},
-		"Throttling":     {Capabilities{Throttling: true}, 3},
-		"Sessions":       {Capabilities{Sessions: true}, 2},
-		"All":            {Capabilities{true, true, true, true, true, true, true, true, true}, 18},
-	}
-	for name, tc := range want {
-		left := 0
-		for _, c := range suite().Cases {
-			if c.LeftOut != nil && c.LeftOut(Adapter{Without: tc.without}) {
-				left++
-			}
-		}
-		if left != tc.left {
-			t.Errorf("%s: %d cases are left out, want %d", name, left, tc.left)
-		}
-	}
-}
-
 func TestMain(m *testing.M) {
 	klog.SetLogger(klog.Logger{})
 	m.Run()

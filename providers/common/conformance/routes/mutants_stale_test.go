@@ -19,21 +19,9 @@ func staleMutants() map[string]mutant {
 
 	return map[string]mutant{
 		"lists routes to Nodes alone": {faulty(func(s *provider) { s.narrow = true }), "stay forever", []string{left, deleted}},
-		"fails for a lost instance": {replacing(func(w *routesWith, correct *provider) {
-			w.list = func(ctx context.Context) ([]*cloudprovider.Route, error) {
-				routes, err := correct.ListRoutes(ctx, cluster)
-				for _, route := range routes {
-					if route.Blackhole {
-						return nil, errors.New("an instance is lost")
-					}
-				}
-
-				return routes, err
-			}
-		}), "an instance is lost", []string{deleted, movesDeleted}},
-		"deletes by range":        {faulty(func(s *provider) { s.blind = true }), "not as wanted", []string{"deleting a route late leaves the one that replaced it"}},
-		"never deletes nor moves": {stuck(), "", []string{left, deleted, moves, movesDeleted}},
-		"stopped is a black hole": {faulty(func(s *provider) { s.followsNode = true }), "", []string{"the route of a stopped node settles"}},
+		"deletes by range":            {faulty(func(s *provider) { s.blind = true }), "not as wanted", []string{"deleting a route late leaves the one that replaced it"}},
+		"never deletes nor moves":     {stuck(), "", []string{left, deleted, moves, movesDeleted}},
+		"stopped is a black hole":     {faulty(func(s *provider) { s.followsNode = true }), "", []string{"the route of a stopped node settles"}},
 	}
 }
 

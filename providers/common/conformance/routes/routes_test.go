@@ -29,31 +29,3 @@ func TestMutants(t *testing.T) {
 	}
 	suite().Reject(t, mutants)
 }
-
-// TestLeftOut proves that a case is left out only for what is declared.
-func TestLeftOut(t *testing.T) {
-	t.Parallel()
-
-	for name, tc := range map[string]struct {
-		without Capabilities
-		names   []string
-	}{
-		"Nothing":    {Capabilities{}, nil},
-		"IPv6":       {Capabilities{IPv6: true}, append(harness.Select(lifecycleCases(), "IPv6"), harness.Select(lifecycleCases(), "families")...)},
-		"ColdStart":  {Capabilities{ColdStart: true}, harness.Select(suite().Cases, "from the start")},
-		"Throttling": {Capabilities{Throttling: true}, harness.Select(suite().Cases, "throttl")},
-		"FaultInjection": {
-			Capabilities{FaultInjection: true}, harness.Select(faultCases()),
-		},
-	} {
-		left := 0
-		for _, c := range suite().Cases {
-			if c.LeftOut != nil && c.LeftOut(Adapter{Without: tc.without}) {
-				left++
-			}
-		}
-		if left != len(tc.names) {
-			t.Errorf("%s: %d cases are left out, want %v", name, left, tc.names)
-		}
-	}
-}
