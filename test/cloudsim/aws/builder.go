@@ -12,12 +12,10 @@ import (
 type VPCSpec struct {
 	// ID is made up when empty.
 	ID string
-	// CIDR is its IPv4 range; default 10.0.0.0/16.
+	// CIDR is its IPv4 range.
 	CIDR string
 	// IPv6CIDR is its IPv6 range, if it has one.
 	IPv6CIDR string
-	// Default makes it the region's default VPC.
-	Default bool
 	// Tags are its tags.
 	Tags map[string]string
 }
@@ -75,12 +73,9 @@ func orNew[T any](c *Cloud, s *store[T], wanted, prefix string) string {
 func (c *Cloud) AddVPC(spec VPCSpec) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if spec.CIDR == "" {
-		spec.CIDR = "10.0.0.0/16"
-	}
 	v := &vpc{
 		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.vpcs, spec.ID, "vpc"),
-		cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR), isDefault: spec.Default,
+		cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR),
 	}
 	c.ec2.vpcs.put(v.id, v)
 	c.addTable(&routeTable{vpc: v.id, main: true}, RouteTableSpec{})

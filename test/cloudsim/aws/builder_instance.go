@@ -16,10 +16,8 @@ type InstanceSpec struct {
 	Type string
 	// State is one of the states; default running.
 	State string
-	// PrivateDNSName is derived from the private address when empty. NoDNS is none.
+	// PrivateDNSName is derived from the private address when empty.
 	PrivateDNSName string
-	// ResourceName derives the private DNS name from the ID instead.
-	ResourceName bool
 	// Tags are its tags.
 	Tags map[string]string
 	// NetworkNodes is its position in the network, outermost first.
@@ -42,9 +40,6 @@ const (
 	podAddresses  = 30
 )
 
-// NoDNS is the private DNS name of an instance that has none.
-const NoDNS = "-"
-
 // InterfaceSpec describes a network interface.
 type InterfaceSpec struct {
 	// Subnet is the ID of its subnet.
@@ -56,8 +51,6 @@ type InterfaceSpec struct {
 	PrivateIPs []string
 	// IPv6s are its IPv6 addresses.
 	IPv6s []string
-	// IPv6 adds one more IPv6 address, the next one of the subnet.
-	IPv6 bool
 	// Public assigns a public IPv4 address.
 	Public bool
 	// Device is its device index.
@@ -136,14 +129,7 @@ func (c *Cloud) AddInstance(spec InstanceSpec) string {
 func (c *Cloud) initializeInstance(i *instance, spec InstanceSpec) {
 	eni := c.primary(i)
 	i.subnet, i.vpc, i.zone = eni.subnet, eni.vpc, eni.zone
-	switch {
-	case spec.PrivateDNSName == NoDNS:
-		eni.privateDNS = ""
-	case spec.PrivateDNSName != "":
-		eni.privateDNS = spec.PrivateDNSName
-	case spec.ResourceName:
-		eni.privateDNS = i.id + "." + c.internalDomain()
-	}
+	eni.privateDNS = cmp.Or(spec.PrivateDNSName, eni.privateDNS)
 	i.privateDNS = eni.privateDNS
 }
 
@@ -160,12 +146,6 @@ func (c *Cloud) plug(i *instance, want InterfaceSpec) {
 	}
 	eni := c.newInterface(s, addrs, want.Groups)
 	eni.addrs6 = parseAddrs(want.IPv6s)
-	if want.IPv6 {
-		if !s.ipv6.IsValid() {
-			wrong("subnet %s has no IPv6 range", s.id)
-		}
-		eni.addrs6 = append(eni.addrs6, s.take6())
-	}
 	eni.privateDNS = c.privateDNS(eni.addrs[0])
 	eni.status = cmp.Or(want.Status, "in-use")
 	eni.wantsPublic = want.Public

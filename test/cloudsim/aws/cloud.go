@@ -137,9 +137,6 @@ func (c *Cloud) URL() string { return c.server.Scheme() + "://" + c.server.Addre
 // Region returns the region's name.
 func (c *Cloud) Region() string { return c.opts.Region }
 
-// AccountID returns the account that owns everything.
-func (c *Cloud) AccountID() string { return c.opts.AccountID }
-
 // Server returns what can go down or hang.
 func (c *Cloud) Server() *simserver.Server { return c.server }
 

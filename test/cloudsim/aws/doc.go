@@ -23,7 +23,7 @@
 //	cloud.Interceptor().SetLatency(30 * time.Millisecond)
 //	cloud.Interceptor().Inject("elbv2.RegisterTargets", simserver.Nth(1), simserver.Before(func() { cloud.Terminate(ids[0]) }))
 //	cloud.SetDenied("elasticloadbalancing:DeleteLoadBalancer", "ec2:Describe*")
-//	cloud.Throttles("elbv2/resource-intensive"); cloud.ThrottledCalls()
+//	cloud.ThrottledCalls()
 //	cloud.SetQuotas(aws.Quotas{ZoneTargets: 1000})
 //	cloud.SetCertificates(arn)
 //	cloud.SetConsistency(aws.Consistency{Reads: 2})

@@ -8,14 +8,13 @@ import (
 // filterValueLimit bounds the values of all filters of a call together.
 const filterValueLimit = 200
 
-// filter is one condition: a field that has one of the values.
+// filter is one condition: a field that has one of the values, in which * and ? have no meaning here.
 type filter struct {
-	name     string
-	exact    map[string]bool
-	patterns []string // values with * or ?
+	name   string
+	values map[string]bool
 }
 
-// fieldsOf are the filters of a kind of resource, and the values of a resource
+// fieldsOf are the filters of a kind of resource that clients use, and the values of a resource
 // that each of them matches. Filters on tags are added to all of them.
 type fieldsOf[T any] map[string]func(c *Cloud, resource T) []string
 
@@ -28,7 +27,7 @@ func parseFilters(p params) ([]filter, error) {
 	var filters []filter
 	count := 0
 	for _, item := range p.structs("Filter") {
-		f := filter{name: item.str("Name"), exact: make(map[string]bool)}
+		f := filter{name: item.str("Name"), values: make(map[string]bool)}
 		values := item.list("Value")
 		count += len(values)
 		switch {
@@ -40,11 +39,7 @@ func parseFilters(p params) ([]filter, error) {
 			return nil, fail("FilterLimitExceeded", "The maximum number of filter values specified on a single call is %d", filterValueLimit)
 		}
 		for _, value := range values {
-			if strings.ContainsAny(value, `*?\`) {
-				f.patterns = append(f.patterns, value)
-			} else {
-				f.exact[value] = true
-			}
+			f.values[value] = true
 		}
 		filters = append(filters, f)
 	}
@@ -53,44 +48,13 @@ func parseFilters(p params) ([]filter, error) {
 }
 
 func (f filter) match(values []string) bool {
-	return slices.ContainsFunc(values, func(value string) bool {
-		return f.exact[value] || slices.ContainsFunc(f.patterns, func(pattern string) bool { return wildcard(pattern, value) })
-	})
-}
-
-// wildcard matches * with anything and ? with any byte; a backslash takes the
-// next byte as it is.
-func wildcard(pattern, s string) bool {
-	for pattern != "" {
-		if pattern[0] == '*' {
-			return slices.ContainsFunc(tails(s), func(tail string) bool { return wildcard(pattern[1:], tail) })
-		}
-		anything := pattern[0] == '?'
-		if pattern[0] == '\\' && len(pattern) > 1 {
-			pattern = pattern[1:]
-		}
-		if s == "" || (pattern[0] != s[0] && !anything) {
-			return false
-		}
-		pattern, s = pattern[1:], s[1:]
-	}
-
-	return s == ""
-}
-
-func tails(s string) []string {
-	out := make([]string, 0, len(s)+1)
-	for i := range len(s) + 1 {
-		out = append(out, s[i:])
-	}
-
-	return out
+	return slices.ContainsFunc(values, func(value string) bool { return f.values[value] })
 }
 
 // keep returns the resources that match all filters, in their order.
 func keep[T withTags](c *Cloud, resources []T, filters []filter, fields fieldsOf[T]) ([]T, error) {
 	for _, f := range filters {
-		if fields[f.name] == nil && f.name != "tag-key" && f.name != "tag-value" && !strings.HasPrefix(f.name, "tag:") {
+		if fields[f.name] == nil && f.name != "tag-key" && !strings.HasPrefix(f.name, "tag:") {
 			return nil, fail("InvalidParameterValue", "The filter '%s' is invalid", f.name)
 		}
 	}
@@ -116,7 +80,7 @@ func valuesOf[T withTags](c *Cloud, resource T, name string, fields fieldsOf[T])
 		switch name {
 		case "tag-key":
 			values = append(values, key)
-		case "tag-value", "tag:" + key:
+		case "tag:" + key:
 			values = append(values, value)
 		}
 	}

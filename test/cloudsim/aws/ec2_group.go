@@ -88,40 +88,20 @@ func (c *Cloud) groupNamed(vpc, name string) *securityGroup {
 	return nil
 }
 
-// wantedGroup returns the group that a request names by ID, or by name in the
-// default VPC.
+// wantedGroup returns the group that a request names by its ID.
 func (c *Cloud) wantedGroup(p params) (*securityGroup, error) {
-	id, name := p.str("GroupId"), p.str("GroupName")
-	switch {
-	case id != "":
-		if !groupID.MatchString(id) {
-			return nil, fail("InvalidGroupId.Malformed", "Invalid id: \"%s\" (expecting \"sg-...\")", id)
-		}
-		if g := c.group(id); g != nil && c.changeable(&g.Created) {
-			return g, nil
-		}
-
-		return nil, noGroup(id)
-	case name == "":
-		return nil, fail("MissingParameter", "The request must contain the parameter groupName or groupId")
+	if err := p.require("GroupId"); err != nil {
+		return nil, err
 	}
-	if v := c.defaultVPC(); v != nil {
-		if g := c.groupNamed(v.id, name); g != nil && c.changeable(&g.Created) {
-			return g, nil
-		}
+	id := p.str("GroupId")
+	if !groupID.MatchString(id) {
+		return nil, fail("InvalidGroupId.Malformed", "Invalid id: \"%s\" (expecting \"sg-...\")", id)
+	}
+	if g := c.group(id); g != nil && c.changeable(&g.Created) {
+		return g, nil
 	}
 
-	return nil, fail("InvalidGroup.NotFound", "The security group '%s' does not exist in default VPC", name)
-}
-
-func (c *Cloud) defaultVPC() *vpc {
-	for _, v := range c.ec2.vpcs.byID {
-		if v.isDefault {
-			return v
-		}
-	}
-
-	return nil
+	return nil, noGroup(id)
 }
 
 // createSecurityGroup implements CreateSecurityGroup.
@@ -132,9 +112,7 @@ func (c *Cloud) createSecurityGroup(p params) (any, error) {
 	name, description, vpcID := p.str("GroupName"), p.str("GroupDescription"), p.str("VpcId")
 	v := c.vpc(vpcID)
 	if vpcID == "" {
-		if v = c.defaultVPC(); v == nil {
-			return nil, fail("VPCIdNotSpecified", "No default VPC for this user")
-		}
+		return nil, fail("VPCIdNotSpecified", "No default VPC for this user")
 	}
 	tags, err := tagSpecifications(p, "security-group")
 	switch {
@@ -196,51 +174,23 @@ func (c *Cloud) referenced(g *securityGroup) bool {
 	return false
 }
 
-var groupFields = groupFilters()
+var groupFields = fieldsOf[*securityGroup]{
+	"group-id":                func(_ *Cloud, g *securityGroup) []string { return one(g.id) },
+	"group-name":              func(_ *Cloud, g *securityGroup) []string { return one(g.name) },
+	"vpc-id":                  func(_ *Cloud, g *securityGroup) []string { return one(g.vpc) },
+	"ip-permission.group-id":  ofRules(func(r *rule) string { return r.sourceOf(fromGroup) }),
+	"ip-permission.from-port": ofRules(func(r *rule) string { return strconv.Itoa(int(r.from)) }),
+}
 
-func groupFilters() fieldsOf[*securityGroup] {
-	fields := fieldsOf[*securityGroup]{
-		"description": func(_ *Cloud, g *securityGroup) []string { return one(g.description) },
-		"group-id":    func(_ *Cloud, g *securityGroup) []string { return one(g.id) },
-		"group-name":  func(_ *Cloud, g *securityGroup) []string { return one(g.name) },
-		"owner-id":    func(c *Cloud, _ *securityGroup) []string { return one(c.opts.AccountID) },
-		"vpc-id":      func(_ *Cloud, g *securityGroup) []string { return one(g.vpc) },
-	}
-	rules := map[string]func(c *Cloud, r *rule) string{
-		"cidr":           func(_ *Cloud, r *rule) string { return r.sourceOf(fromIPv4) },
-		"ipv6-cidr":      func(_ *Cloud, r *rule) string { return r.sourceOf(fromIPv6) },
-		"prefix-list-id": func(_ *Cloud, r *rule) string { return r.sourceOf(fromPrefixList) },
-		"group-id":       func(_ *Cloud, r *rule) string { return r.sourceOf(fromGroup) },
-		"group-name": func(c *Cloud, r *rule) string {
-			if g := c.group(r.sourceOf(fromGroup)); g != nil {
-				return g.name
-			}
-
-			return ""
-		},
-		"protocol":  func(_ *Cloud, r *rule) string { return r.protocol },
-		"from-port": func(_ *Cloud, r *rule) string { return strconv.Itoa(int(r.from)) },
-		"to-port":   func(_ *Cloud, r *rule) string { return strconv.Itoa(int(r.to)) },
-		"user-id": func(c *Cloud, r *rule) string {
-			if r.kind == fromGroup {
-				return c.opts.AccountID
-			}
-
-			return ""
-		},
-	}
-	for name, get := range rules {
-		fields["ip-permission."+name] = func(c *Cloud, g *securityGroup) []string {
-			var values []string
-			for _, r := range c.visibleRules(g) {
-				values = append(values, one(get(c, r))...)
-			}
-
-			return values
+func ofRules(get func(*rule) string) func(*Cloud, *securityGroup) []string {
+	return func(c *Cloud, g *securityGroup) []string {
+		var values []string
+		for _, r := range c.visibleRules(g) {
+			values = append(values, one(get(r))...)
 		}
-	}
 
-	return fields
+		return values
+	}
 }
 
 // describeSecurityGroups implements DescribeSecurityGroups.
@@ -256,15 +206,6 @@ func (c *Cloud) describeSecurityGroups(p params) (any, error) {
 	})
 	if err != nil {
 		return nil, err
-	}
-	if names := p.list("GroupName"); len(names) > 0 {
-		v := c.defaultVPC()
-		found = slices.DeleteFunc(slices.Clone(found), func(g *securityGroup) bool {
-			return v == nil || g.vpc != v.id || !slices.Contains(names, g.name)
-		})
-		if len(found) == 0 {
-			return nil, fail("InvalidGroup.NotFound", "The security group '%s' does not exist in default VPC", names[0])
-		}
 	}
 	result := &describeGroupsResult{NextToken: next}
 	for _, g := range found {

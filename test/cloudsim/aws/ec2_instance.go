@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,10 +51,7 @@ func (c *Cloud) primary(i *instance) *networkInterface {
 	return nil
 }
 
-var (
-	instanceID     = regexp.MustCompile(`^i-[0-9a-f]{1,17}$`)
-	instanceFields = instanceFilters()
-)
+var instanceID = regexp.MustCompile(`^i-[0-9a-f]{1,17}$`)
 
 // findInstances returns the instances of the IDs in the order of all IDs, or the
 // error that names the malformed or missing ones.
@@ -114,9 +110,9 @@ func (c *Cloud) candidates(ids []string, filters []filter) ([]*instance, error) 
 		return c.findInstances(ids, c.visible)
 	}
 	for _, f := range filters {
-		if f.name == "instance-id" && len(f.patterns) == 0 {
+		if f.name == "instance-id" {
 			var found []*instance
-			for _, id := range slices.Sorted(maps.Keys(f.exact)) {
+			for _, id := range slices.Sorted(maps.Keys(f.values)) {
 				if i := c.instance(id); i != nil && c.visible(&i.Created) {
 					found = append(found, i)
 				}
@@ -129,58 +125,11 @@ func (c *Cloud) candidates(ids []string, filters []filter) ([]*instance, error) 
 	return slices.DeleteFunc(c.ec2.instances.all(), func(i *instance) bool { return !c.visible(&i.Created) }), nil
 }
 
-func instanceFilters() fieldsOf[*instance] {
-	fields := fieldsOf[*instance]{
-		"availability-zone":   func(_ *Cloud, i *instance) []string { return one(i.zone) },
-		"instance-id":         func(_ *Cloud, i *instance) []string { return one(i.id) },
-		"instance-state-code": func(_ *Cloud, i *instance) []string { return one(strconv.Itoa(stateCodes[i.state])) },
-		"instance-state-name": func(_ *Cloud, i *instance) []string { return one(i.state) },
-		"instance-type":       func(_ *Cloud, i *instance) []string { return one(i.kind) },
-		"owner-id":            func(c *Cloud, _ *instance) []string { return one(c.opts.AccountID) },
-		"private-dns-name":    func(_ *Cloud, i *instance) []string { return one(i.privateDNS) },
-		"reservation-id":      func(_ *Cloud, i *instance) []string { return one(i.reservation) },
-		"subnet-id":           func(_ *Cloud, i *instance) []string { return one(i.subnet) },
-		"vpc-id":              func(_ *Cloud, i *instance) []string { return one(i.vpc) },
-		"instance.group-id":   func(c *Cloud, i *instance) []string { return c.groupsOf(i) },
-		"instance.group-name": func(c *Cloud, i *instance) []string { return c.groupNames(c.groupsOf(i)) },
-		"private-ip-address": func(c *Cloud, i *instance) []string {
-			if eni := c.primary(i); eni != nil {
-				return one(eni.addrs[0].String())
-			}
-
-			return nil
-		},
-		"ip-address": func(c *Cloud, i *instance) []string {
-			if eni := c.primary(i); eni != nil && eni.publicIP.IsValid() {
-				return one(eni.publicIP.String())
-			}
-
-			return nil
-		},
-	}
-	for name, get := range interfaceFields {
-		fields["network-interface."+name] = func(c *Cloud, i *instance) []string {
-			var values []string
-			for _, eni := range c.interfacesOf(i) {
-				values = append(values, get(c, eni)...)
-			}
-
-			return values
-		}
-	}
-
-	return fields
-}
-
-func (c *Cloud) groupNames(ids []string) []string {
-	names := make([]string, 0, len(ids))
-	for _, id := range ids {
-		if g := c.group(id); g != nil {
-			names = append(names, g.name)
-		}
-	}
-
-	return names
+var instanceFields = fieldsOf[*instance]{
+	"instance-id":         func(_ *Cloud, i *instance) []string { return one(i.id) },
+	"instance-state-name": func(_ *Cloud, i *instance) []string { return one(i.state) },
+	"private-dns-name":    func(_ *Cloud, i *instance) []string { return one(i.privateDNS) },
+	"vpc-id":              func(_ *Cloud, i *instance) []string { return one(i.vpc) },
 }
 
 // setState moves an instance to a state, with all that follows from it.

@@ -3,56 +3,21 @@ package aws
 import (
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simstate"
 )
 
-// interfaceFields are the filters of DescribeNetworkInterfaces, and with a
-// prefix of DescribeInstances.
 var interfaceFields = fieldsOf[*networkInterface]{
-	"addresses.association.public-ip": publicAddress,
-	"addresses.private-ip-address":    func(_ *Cloud, n *networkInterface) []string { return texts(n.addrs) },
-	"association.public-ip":           publicAddress,
-	"association.allocation-id":       func(_ *Cloud, n *networkInterface) []string { return one(n.allocation) },
-	"availability-zone":               func(_ *Cloud, n *networkInterface) []string { return one(n.zone) },
-	"description":                     func(_ *Cloud, n *networkInterface) []string { return one(n.description) },
-	"group-id":                        func(_ *Cloud, n *networkInterface) []string { return n.groups },
-	"group-name":                      func(c *Cloud, n *networkInterface) []string { return c.groupNames(n.groups) },
-	"interface-type":                  func(_ *Cloud, n *networkInterface) []string { return one(n.kind) },
-	"ipv6-addresses.ipv6-address":     func(_ *Cloud, n *networkInterface) []string { return texts(n.addrs6) },
-	"mac-address":                     func(_ *Cloud, n *networkInterface) []string { return one(n.mac) },
-	"network-interface-id":            func(_ *Cloud, n *networkInterface) []string { return one(n.id) },
-	"owner-id":                        func(c *Cloud, _ *networkInterface) []string { return one(c.opts.AccountID) },
-	"private-dns-name":                func(_ *Cloud, n *networkInterface) []string { return one(n.privateDNS) },
-	"private-ip-address":              func(_ *Cloud, n *networkInterface) []string { return texts(n.addrs) },
-	"requester-id":                    func(_ *Cloud, n *networkInterface) []string { return one(n.requester) },
-	"status":                          func(_ *Cloud, n *networkInterface) []string { return one(n.status) },
-	"subnet-id":                       func(_ *Cloud, n *networkInterface) []string { return one(n.subnet) },
-	"vpc-id":                          func(_ *Cloud, n *networkInterface) []string { return one(n.vpc) },
-	"attachment.attachment-id":        ofAttachment(func(a *attachment) string { return a.id }),
-	"attachment.device-index":         ofAttachment(func(a *attachment) string { return strconv.Itoa(int(a.device)) }),
-	"attachment.instance-id":          ofAttachment(func(a *attachment) string { return a.instance }),
-	"attachment.instance-owner-id":    ofAttachment(func(a *attachment) string { return a.owner }),
-	"attachment.status":               ofAttachment(func(a *attachment) string { return a.status }),
-}
-
-func ofAttachment(get func(*attachment) string) func(*Cloud, *networkInterface) []string {
-	return func(_ *Cloud, n *networkInterface) []string {
+	"network-interface-id": func(_ *Cloud, n *networkInterface) []string { return one(n.id) },
+	"private-ip-address":   func(_ *Cloud, n *networkInterface) []string { return texts(n.addrs) },
+	"vpc-id":               func(_ *Cloud, n *networkInterface) []string { return one(n.vpc) },
+	"attachment.status": func(_ *Cloud, n *networkInterface) []string {
 		if n.attachment == nil {
 			return nil
 		}
 
-		return one(get(n.attachment))
-	}
-}
-
-func publicAddress(_ *Cloud, n *networkInterface) []string {
-	if !n.publicIP.IsValid() {
-		return nil
-	}
-
-	return one(n.publicIP.String())
+		return one(n.attachment.status)
+	},
 }
 
 // describeNetworkInterfaces implements DescribeNetworkInterfaces.

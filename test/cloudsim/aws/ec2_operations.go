@@ -16,7 +16,6 @@ func (c *Cloud) ec2Operations() map[string]operation {
 		"DescribeRouteTables":                        c.describeRouteTables,
 		"DescribeSecurityGroups":                     c.describeSecurityGroups,
 		"DescribeSubnets":                            c.describeSubnets,
-		"DescribeVpcs":                               c.describeVPCs,
 		"ModifyInstanceAttribute":                    c.modifyInstanceAttribute,
 		"ModifyNetworkInterfaceAttribute":            c.modifyNetworkInterfaceAttribute,
 		"ReplaceRoute":                               c.replaceRoute,

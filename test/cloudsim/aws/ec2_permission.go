@@ -69,15 +69,11 @@ func everywhere() []*rule {
 	return []*rule{{protocol: anyProtocol, from: -1, to: -1, source: "0.0.0.0/0"}}
 }
 
-// permissions parses the rules of a request: those of IpPermissions, or the one
-// that the parameters of the old form describe.
+// permissions parses the rules of a request.
 func (c *Cloud) permissions(p params, g *securityGroup) ([]*rule, error) {
 	items := p.structs("IpPermissions")
 	if len(items) == 0 {
-		if !p.has("IpProtocol") {
-			return nil, fail("MissingParameter", "The request must contain the parameter ipPermissions")
-		}
-		items = []params{p}
+		return nil, fail("MissingParameter", "The request must contain the parameter ipPermissions")
 	}
 	var rules []*rule
 	for _, item := range items {
@@ -227,17 +223,13 @@ func (c *Cloud) sources(p params, g *securityGroup) ([]*rule, error) {
 
 // sourceGroup returns the ID of the group that a rule of g names.
 func (c *Cloud) sourceGroup(p params, g *securityGroup) (string, error) {
-	id, name := p.str("GroupId"), p.str("GroupName")
-	source := c.group(id)
-	if id == "" && c.vpc(g.vpc).isDefault {
-		source = c.groupNamed(g.vpc, name)
-	}
-	owner := p.str("UserId")
+	id := p.str("GroupId")
+	source, owner := c.group(id), p.str("UserId")
 	switch {
-	case id == "" && name == "":
+	case id == "":
 		return "", fail("MissingParameter", "Source group ID missing.")
 	case source == nil, owner != "" && owner != c.opts.AccountID:
-		return "", noGroup(id + name)
+		return "", noGroup(id)
 	case source.vpc != g.vpc:
 		return "", fail("InvalidGroup.NotFound", "You have specified two resources that belong to different networks.")
 	}

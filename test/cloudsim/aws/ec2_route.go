@@ -201,37 +201,7 @@ func (c *Cloud) routeState(r *route) (instance, state string) {
 }
 
 var tableFields = fieldsOf[*routeTable]{
-	"association.main": func(_ *Cloud, t *routeTable) []string { return one(boolText(t.main)) },
-	"association.subnet-id": func(_ *Cloud, t *routeTable) []string {
-		return t.subnets
-	},
-	"owner-id":       func(c *Cloud, _ *routeTable) []string { return one(c.opts.AccountID) },
-	"route-table-id": func(_ *Cloud, t *routeTable) []string { return one(t.id) },
-	"route.destination-cidr-block": func(c *Cloud, t *routeTable) []string {
-		return c.ofRoutes(t, func(r routeXML) string { return r.IPv4 })
-	},
-	"route.destination-ipv6-cidr-block": func(c *Cloud, t *routeTable) []string {
-		return c.ofRoutes(t, func(r routeXML) string { return r.IPv6 })
-	},
-	"route.gateway-id": func(c *Cloud, t *routeTable) []string {
-		return c.ofRoutes(t, func(r routeXML) string { return r.Gateway })
-	},
-	"route.instance-id": func(c *Cloud, t *routeTable) []string {
-		return c.ofRoutes(t, func(r routeXML) string { return r.Instance })
-	},
-	"route.state": func(c *Cloud, t *routeTable) []string {
-		return c.ofRoutes(t, func(r routeXML) string { return r.State })
-	},
 	"vpc-id": func(_ *Cloud, t *routeTable) []string { return one(t.vpc) },
-}
-
-func (c *Cloud) ofRoutes(t *routeTable, get func(routeXML) string) []string {
-	var values []string
-	for _, r := range c.renderRoutes(t) {
-		values = append(values, one(get(r))...)
-	}
-
-	return values
 }
 
 // describeRouteTables implements DescribeRouteTables.

@@ -158,23 +158,15 @@ func (c *Cloud) countFor(rules []*rule, family sourceKind) int {
 }
 
 // revokeIngress implements RevokeSecurityGroupIngress. One rule that does not
-// exist fails the call, except in the default VPC.
+// exist fails the call.
 func (c *Cloud) revokeIngress(p params) (any, error) {
 	g, err := c.wantedGroup(p)
 	if err != nil {
 		return nil, err
 	}
 	result := &revokeResult{Return: true}
-	var rules []*rule
-	if ids := p.list("SecurityGroupRuleId"); len(ids) > 0 {
-		for _, id := range ids {
-			i := slices.IndexFunc(g.rules, func(r *rule) bool { return r.id == id })
-			if i < 0 {
-				return nil, fail("InvalidSecurityGroupRuleId.NotFound", "The security group rule ID '%s' does not exist", id)
-			}
-			rules = append(rules, g.rules[i])
-		}
-	} else if rules, err = c.permissions(p, g); err != nil {
+	rules, err := c.permissions(p, g)
+	if err != nil {
 		return nil, err
 	}
 	var unknown []*rule
@@ -183,7 +175,7 @@ func (c *Cloud) revokeIngress(p params) (any, error) {
 			unknown = append(unknown, r)
 		}
 	}
-	if len(unknown) > 0 && !c.vpc(g.vpc).isDefault {
+	if len(unknown) > 0 {
 		return nil, fail("InvalidPermission.NotFound", "The specified rule does not exist in this security group.")
 	}
 	c.setRules(g, slices.DeleteFunc(slices.Clone(g.rules), func(r *rule) bool { return slices.ContainsFunc(rules, r.same) }))

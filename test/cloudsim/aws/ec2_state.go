@@ -77,10 +77,9 @@ func newTagged(tags map[string]string, given bool) tagged {
 type vpc struct {
 	tagged
 	simstate.Created
-	id        string
-	cidr      netip.Prefix
-	ipv6      netip.Prefix // zero without
-	isDefault bool
+	id   string
+	cidr netip.Prefix
+	ipv6 netip.Prefix // zero without
 }
 
 type subnet struct {

@@ -21,8 +21,6 @@ const availabilityZone = "availability-zone"
 
 func (z Zone) kind() string { return cmp.Or(z.Type, availabilityZone) }
 
-func (z Zone) tagMap() map[string]string { return nil }
-
 func defaultZones(region string) []Zone {
 	return []Zone{
 		{Name: region + "a", ID: zoneID(region, "az2")},
@@ -67,21 +65,8 @@ func (z Zone) optIn() string {
 	return "opted-in"
 }
 
-var zoneFields = fieldsOf[Zone]{
-	"opt-in-status": func(_ *Cloud, z Zone) []string { return one(z.optIn()) },
-	"region-name":   func(c *Cloud, _ Zone) []string { return one(c.opts.Region) },
-	"state":         func(*Cloud, Zone) []string { return one("available") },
-	"zone-id":       func(_ *Cloud, z Zone) []string { return one(z.ID) },
-	"zone-name":     func(_ *Cloud, z Zone) []string { return one(z.Name) },
-	"zone-type":     func(_ *Cloud, z Zone) []string { return one(z.kind()) },
-}
-
 // describeAvailabilityZones implements DescribeAvailabilityZones.
 func (c *Cloud) describeAvailabilityZones(p params) (any, error) {
-	filters, err := parseFilters(p)
-	if err != nil {
-		return nil, err
-	}
 	names, ids := p.list("ZoneName"), p.list("ZoneId")
 	for _, name := range names {
 		if _, ok := c.zone(name); !ok {
@@ -91,9 +76,6 @@ func (c *Cloud) describeAvailabilityZones(p params) (any, error) {
 	zones := slices.DeleteFunc(slices.Clone(c.opts.Zones), func(z Zone) bool {
 		return len(names) > 0 && !slices.Contains(names, z.Name) || len(ids) > 0 && !slices.Contains(ids, z.ID)
 	})
-	if zones, err = keep(c, zones, filters, zoneFields); err != nil {
-		return nil, err
-	}
 
 	return c.renderZones(zones), nil
 }

@@ -17,14 +17,12 @@ func (c *Cloud) elbOperations() map[string]operation {
 		"DescribeLoadBalancerAttributes":          c.describeClassicAttributes,
 		"ModifyLoadBalancerAttributes":            c.modifyClassicAttributes,
 		"CreateLoadBalancerPolicy":                c.createClassicPolicy,
-		"DescribeLoadBalancerPolicies":            c.describeClassicPolicies,
 		"SetLoadBalancerPoliciesOfListener":       c.setListenerPolicies,
 		"SetLoadBalancerPoliciesForBackendServer": c.setBackendPolicies,
 		"RegisterInstancesWithLoadBalancer":       c.registerInstances,
 		"DeregisterInstancesFromLoadBalancer":     c.deregisterInstances,
 
 		"AddTags":      c.classicAddTags,
-		"RemoveTags":   c.classicRemoveTags,
 		"DescribeTags": c.classicDescribeTags,
 	}
 }

@@ -36,61 +36,6 @@ func samplePolicy(name string) ClassicPolicy {
 	return ClassicPolicy{Type: policyNegotiation, Attributes: map[string]string{attributeReference: name}}
 }
 
-type lbPoliciesXML struct {
-	Descriptions []lbPolicyXML `xml:"PolicyDescriptions>member"`
-}
-
-type lbPolicyXML struct {
-	PolicyName     string
-	PolicyTypeName string
-	Attributes     []lbPolicyAttributeXML `xml:"PolicyAttributeDescriptions>member"`
-}
-
-type lbPolicyAttributeXML struct {
-	AttributeName  string
-	AttributeValue string
-}
-
-func (p ClassicPolicy) wire(name string) lbPolicyXML {
-	out := lbPolicyXML{PolicyName: name, PolicyTypeName: p.Type}
-	for _, key := range slices.Sorted(maps.Keys(p.Attributes)) {
-		out.Attributes = append(out.Attributes, lbPolicyAttributeXML{key, p.Attributes[key]})
-	}
-
-	return out
-}
-
-// describeClassicPolicies implements DescribeLoadBalancerPolicies: those of a
-// load balancer, or the samples.
-func (c *Cloud) describeClassicPolicies(p params) (any, error) {
-	policies := make(map[string]ClassicPolicy)
-	if name := p.str("LoadBalancerName"); name != "" {
-		b := c.balancers.classics[name]
-		if b == nil || !c.visible(&b.Created) {
-			return nil, noClassic(name)
-		}
-		policies = b.Policies
-	} else {
-		for _, sample := range samplePolicies {
-			policies[sample] = samplePolicy(sample)
-		}
-	}
-	names := p.list("PolicyNames.member")
-	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(policies))
-	}
-	var out lbPoliciesXML
-	for _, name := range names {
-		policy, found := policies[name]
-		if !found {
-			return nil, noPolicy(name)
-		}
-		out.Descriptions = append(out.Descriptions, policy.wire(name))
-	}
-
-	return out, nil
-}
-
 func noPolicy(name string) error {
 	return fail("PolicyNotFound", "There is no policy with name '%s'", name)
 }

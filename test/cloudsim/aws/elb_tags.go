@@ -79,21 +79,6 @@ func (c *Cloud) classicAddTags(p params) (any, error) {
 	return nil, nil
 }
 
-// classicRemoveTags implements RemoveTags.
-func (c *Cloud) classicRemoveTags(p params) (any, error) {
-	b, tags, err := c.taggedClassic(p)
-	if err != nil {
-		return nil, err
-	}
-	maps.DeleteFunc(b.Tags, func(key, _ string) bool {
-		_, gone := tags[key]
-
-		return gone
-	})
-
-	return nil, nil
-}
-
 // taggedClassic returns the one load balancer that a call names, and its tags.
 func (c *Cloud) taggedClassic(p params) (*classicBalancer, map[string]string, error) {
 	names := p.list("LoadBalancerNames.member")

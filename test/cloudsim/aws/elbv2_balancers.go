@@ -68,7 +68,7 @@ func (c *Cloud) readNetwork(p params) (network, error) {
 	if n.scheme, err = scheme(p); err != nil {
 		return n, err
 	}
-	if n.mappings, err = c.readMappings(p, nil, n.scheme); err != nil {
+	if n.mappings, err = c.readMappings(p, n.scheme); err != nil {
 		return n, err
 	}
 	n.vpc = c.subnet(n.mappings[0].Subnet).vpc
@@ -81,7 +81,7 @@ func (c *Cloud) readNetwork(p params) (network, error) {
 }
 
 // readMappings returns the subnets of a request, in the order of their zones.
-func (c *Cloud) readMappings(p params, before []string, scheme string) ([]SubnetMapping, error) {
+func (c *Cloud) readMappings(p params, scheme string) ([]SubnetMapping, error) {
 	var mappings []SubnetMapping
 	for _, id := range p.list("Subnets.member") {
 		mappings = append(mappings, SubnetMapping{Subnet: id})
@@ -104,7 +104,7 @@ func (c *Cloud) readMappings(p params, before []string, scheme string) ([]Subnet
 	if addressed > 0 && addressed < len(mappings) {
 		return nil, configuration("You must specify either allocation IDs for all subnets or for none")
 	}
-	subnets, err := c.selectSubnets(ids, before, scheme, networkErrors)
+	subnets, err := c.selectSubnets(ids, nil, scheme, networkErrors)
 	if err != nil {
 		return nil, err
 	}
@@ -250,48 +250,4 @@ func (c *Cloud) setNetworkGroups(p params) (any, error) {
 	c.regroup(n.arn, groups)
 
 	return lbGroupIDsXML{"on", groups}, nil
-}
-
-// setNetworkSubnets implements SetSubnets. What a load balancer has in a zone
-// stays as it is.
-func (c *Cloud) setNetworkSubnets(p params) (any, error) {
-	n, err := c.networkOf(p)
-	if err != nil {
-		return nil, err
-	}
-	mappings, err := c.readMappings(p, n.subnets(), n.scheme)
-	if err != nil {
-		return nil, err
-	}
-	if vpc := c.subnet(mappings[0].Subnet).vpc; vpc != n.vpc {
-		return nil, fail("InvalidSubnet", "The subnet '%s' is not in %s", mappings[0].Subnet, n.vpc)
-	}
-	var added []SubnetMapping
-	for i, m := range mappings {
-		at := slices.IndexFunc(n.mappings, func(old SubnetMapping) bool { return old.Zone == m.Zone })
-		if at < 0 {
-			if err := c.checkMapping(m, n.scheme); err != nil {
-				return nil, err
-			}
-			added = append(added, m)
-
-			continue
-		}
-		old := n.mappings[at]
-		if m != old && m != (SubnetMapping{Subnet: old.Subnet, Zone: old.Zone}) {
-			return nil, configuration("The subnet and the addresses of the Availability Zone '%s' cannot be changed", m.Zone)
-		}
-		mappings[i] = old
-	}
-	if err := c.addInterfaces(n, added); err != nil {
-		return nil, err
-	}
-	for _, old := range n.mappings {
-		if !slices.Contains(mappings, old) {
-			c.releaseInterfaces(n.arn, old.Subnet)
-		}
-	}
-	n.mappings = mappings
-
-	return lbZonesXML{c.zonesWire(n), "ipv4"}, nil
 }

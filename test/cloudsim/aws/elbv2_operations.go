@@ -13,7 +13,6 @@ func (c *Cloud) elbv2Operations() map[string]operation {
 		"DeleteLoadBalancer":             c.deleteNetwork,
 		"DescribeLoadBalancers":          c.describeNetworks,
 		"SetSecurityGroups":              c.setNetworkGroups,
-		"SetSubnets":                     c.setNetworkSubnets,
 		"DescribeLoadBalancerAttributes": c.describeNetworkAttributes,
 		"ModifyLoadBalancerAttributes":   c.modifyNetworkAttributes,
 

@@ -140,12 +140,3 @@ func (n *network) zones() []string {
 
 	return zones
 }
-
-func (n *network) subnets() []string {
-	ids := make([]string, 0, len(n.mappings))
-	for _, mapping := range n.mappings {
-		ids = append(ids, mapping.Subnet)
-	}
-
-	return ids
-}

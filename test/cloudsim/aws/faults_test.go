@@ -70,13 +70,13 @@ func TestSignatures(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := ec2.NewFromConfig(config(t, tc.cloud), tc.change).DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{})
+			_, err := ec2.NewFromConfig(config(t, tc.cloud), tc.change).DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{})
 			wantCode(t, err, tc.want)
 		})
 	}
 	t.Cleanup(func() {
 		regions := make(map[string]bool)
-		for _, r := range lax.Requests("DescribeVpcs") {
+		for _, r := range lax.Requests("DescribeSubnets") {
 			regions[r.SigningRegion+" "+r.SigningName+" "+r.AccessKeyID] = true
 		}
 		if diff := cmp.Diff(map[string]bool{"eu-west-1 ec2 " + staticKey: true}, regions); diff != "" {

@@ -60,11 +60,6 @@ func (c *Cloud) SetQuotas(quotas Quotas) {
 	c.inspect(func() { c.balancers.quotas = quotas.complete() })
 }
 
-// SetRuleQuota bounds the inbound rules of each security group from now on.
-func (c *Cloud) SetRuleQuota(rules int) {
-	c.inspect(func() { c.opts.Limits.RulesPerSecurityGroup = rules })
-}
-
 // quota returns an error when there are more resources than allowed.
 func quota(count, bound int, code, resources string) error {
 	if count > bound {

@@ -13,19 +13,6 @@ type rateLimits struct {
 	rejected map[string]int // calls by operation
 }
 
-// Throttles returns how many calls the bound of that name has rejected. The names
-// of the buckets that AWS documents are elb/account and elbv2/account for all
-// calls of the API; elb/ and elbv2/ with resource-intensive, registration,
-// mutating and non-mutating for these categories; ec2/ with the operation, as in
-// ec2/CreateTags, and ec2/DescribeInstances/unfiltered for calls without filter
-// and page size.
-func (c *Cloud) Throttles(name string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.limits.Refused(name)
-}
-
 // ThrottledCalls returns how many calls were rejected because of their rate, by
 // operation. Faults of the interceptor do not count.
 func (c *Cloud) ThrottledCalls() map[string]int {

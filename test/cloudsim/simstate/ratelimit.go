@@ -19,10 +19,9 @@ type RateLimits struct {
 // bucket is a token bucket. It is kept as the time when it is full again, so
 // that no rounding of fractions of tokens adds up.
 type bucket struct {
-	each    time.Duration // until one more token is there
-	burst   int
-	full    time.Time
-	refused int
+	each  time.Duration // until one more token is there
+	burst int
+	full  time.Time
 }
 
 // Set replaces the bucket of a name by a full one. A burst that is not positive
@@ -48,8 +47,6 @@ func (l *RateLimits) Set(name string, limit RateLimit) {
 func (l *RateLimits) Take(now time.Time, names ...string) bool {
 	for _, name := range names {
 		if b := l.buckets[name]; b != nil && b.empty(now) {
-			b.refused++
-
 			return false
 		}
 	}
@@ -60,15 +57,6 @@ func (l *RateLimits) Take(now time.Time, names ...string) bool {
 	}
 
 	return true
-}
-
-// Refused returns how many calls failed because the bucket of that name was empty.
-func (l *RateLimits) Refused(name string) int {
-	if b := l.buckets[name]; b != nil {
-		return b.refused
-	}
-
-	return 0
 }
 
 func (b *bucket) empty(now time.Time) bool {

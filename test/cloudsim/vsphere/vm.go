@@ -232,17 +232,3 @@ func (vm *VM) Destroy() error {
 		return nil
 	})
 }
-
-// AttachTag attaches a tag, creating it and its category if need be.
-func (vm *VM) AttachTag(category, tag string) error {
-	return vm.change(func(m *machine) error {
-		vm.v.tags.attach(m.Self, Tags{category: {tag}})
-
-		return nil
-	})
-}
-
-// DetachTag removes a tag from the VM.
-func (vm *VM) DetachTag(category, tag string) error {
-	return vm.change(func(m *machine) error { return vm.v.tags.detach(m.Self, category, tag) })
-}
