@@ -88,10 +88,10 @@ func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
 	for _, kind := range kinds {
 		services = append(services, kind.Service(kind.Name))
 	}
+	if err := b.awaitIdle(ctx, process); err != nil {
+		return err
+	}
 	for i, service := range services {
-		if err := b.awaitIdle(ctx, process); err != nil {
-			return err
-		}
 		before, one := b.Cloud.Calls(), []*v1.Service{service}
 		err := errors.Join(b.CreateServices(ctx, one), b.AwaitServed(ctx, process, one), b.awaitIdle(ctx, process))
 		if err != nil {
