@@ -43,11 +43,6 @@ type lbAddressXML struct {
 	PrivateIPv4Address string `xml:",omitempty"`
 }
 
-type lbZonesXML struct {
-	AvailabilityZones []lbZoneXML `xml:"AvailabilityZones>member"`
-	AddressType       string      `xml:"IpAddressType"`
-}
-
 type lbGroupIDsXML struct {
 	Enforce string   `xml:"EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic"`
 	Groups  []string `xml:"SecurityGroupIds>member"`
