@@ -218,15 +218,6 @@ func (c *cluster) lease(t *testing.T) *coordinationv1.Lease {
 	return lease
 }
 
-// wantReleased checks that the leader has released its lease, so that the next process
-// leads at once.
-func (c *cluster) wantReleased(t *testing.T) {
-	t.Helper()
-	if lease := c.lease(t); lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
-		t.Errorf("the process has ended and the lease is not released: %+v", lease.Spec)
-	}
-}
-
 // expireLease shortens the lease of a leader that has ended without releasing it.
 func (c *cluster) expireLease(t *testing.T) {
 	t.Helper()

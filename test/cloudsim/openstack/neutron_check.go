@@ -11,9 +11,7 @@ import (
 // The checks of attributes (neutron-lib: api/validators). Each returns the reason
 // in the response, and an empty text for a valid value.
 
-var (
-	uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
-)
+var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$`)
 
 const maxText = 255
 
