@@ -8,12 +8,14 @@ import (
 	"time"
 
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 )
@@ -27,7 +29,7 @@ func TestConformanceRoutes(t *testing.T) {
 		// A route is written, and its realized state is read until it is there.
 		Budget:      suite.Budget{List: 1, Create: 4},
 		Timeout:     40 * time.Second, // one call may take 30
-		Patience:    20 * time.Minute, // of a password that is refused at the start
+		Patience:    2 * time.Minute,  // of a password that is refused at the start
 		FaultPoints: 4,
 		How:         suite.How{InMemory: true},
 	})
@@ -63,6 +65,10 @@ func (a *routesAdapter) ConnectAs(t testing.TB, _ string) cloudprovider.Interfac
 	t.Helper()
 	times := hasty()
 	times.session.Dial, times.nsxt.Dial = a.vms.vcenter.Dial, a.Dial
+	times.nsxtLogins = login.NewGuard(login.Limits{
+		Interval: 15 * time.Second, PerPassword: 2, PerAccount: 3, // the manager locks no account so soon
+		Delays: []time.Duration{5 * time.Second}, DelaysIfAccepted: []time.Duration{5 * time.Second},
+	}, clock.RealClock{})
 	c, factory := connectInformed(t, configOf(a.vms.vcenter)+routeSection+a.Section(t), kubetest.NewClientset(), times)
 	a.Watch(t, factory)
 
