@@ -438,7 +438,7 @@ func workOpenStack(t *testing.T, a *audited, args ...string) {
 }
 
 // workVSphere has every controller do all that it does, with credentials in a Secret. FW-NODE-2,
-// VS-NODE-9: a Node is deleted once the absence of its VM is certain.
+// VS-NODE-9: a Node is deleted once the absence of its VM is certain, and VS-ROUTE-1: its route with it.
 func workVSphere(t *testing.T, a *audited, args ...string) {
 	cloud := startCloud(t, smallVCenter("vc", "on", "off", "deleted"))
 	vc := cloud.VCenters()[0]
@@ -450,13 +450,16 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	if _, err := a.Client().CoreV1().Secrets(secretNamespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	config := "[Global]\nprovider = vsphere\nsecret-name = " + secretName + "\nsecret-namespace = " + secretNamespace + "\n\n" + section(vc)
-	m := a.start(t, config, args...)
+	g := startGateway(t)
+	config := "[Global]\nprovider = vsphere\nsecret-name = " + secretName + "\nsecret-namespace = " + secretNamespace + "\n" + g.config(t) + section(vc)
+	m := a.start(t, config, slices.Concat(args, withRoutes)...)
 	nodes := []string{"on", "off", "deleted"}
 	for _, name := range nodes {
 		a.join(t, controlplane.NodeSpec{Name: name})
 	}
+	a.setRanges(t, nodes...)
 	a.awaitInitialized(t, nodes...)
+	a.awaitRouted(t, nodes...)
 	a.initializeAgain(t, "on")
 	for _, change := range []func() error{cloud.VM("off").PowerOff, cloud.VM("deleted").Destroy} {
 		if err := change(); err != nil {
@@ -471,5 +474,6 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	a.refuse(t, m, config+"datacenters = missing\n")
 	a.scrape(t, m)
 	a.awaitGone(t, "deleted") // a minute after the VM
+	g.awaitRoutes(t, "10.244.1.0/24", "10.244.2.0/24")
 	m.terminate(t)
 }
