@@ -35,6 +35,7 @@ func newNSXT(n *NSXT, logins *login.Guard, options nsx.Options) (*nsx.Client, *n
 		config.Auth = nsx.Certificate{}
 	case "vmc-access-token":
 		via := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // documented
+		via.DisableKeepAlives = true                           // there is one request in many minutes
 		config.Auth = nsx.NewToken(n.VMCAuthHost, n.VMCAccessToken, via)
 	default:
 		password = &nsx.Password{Host: n.Host, Remote: n.RemoteAuth, Guard: logins}

@@ -140,6 +140,8 @@ func (c *Client) attempt(ctx context.Context, r request, into any) (again bool, 
 	header := http.Header{"Accept": {"application/json"}}
 	done, err := c.auth.authorize(ctx, header)
 	if err != nil {
+		c.options.Metrics.recorder.LoginNotTried(c.base.Host, err)
+
 		return false, fmt.Errorf("NSX-T: %s %s: %w", r.method, r.path, err)
 	}
 	err = c.limiter.do(ctx, c.options.Metrics.waited, func() error {
@@ -149,6 +151,7 @@ func (c *Client) attempt(ctx context.Context, r request, into any) (again bool, 
 
 		return err
 	})
+	c.options.Metrics.login(c.base.Host, err)
 
 	return done(err), err
 }

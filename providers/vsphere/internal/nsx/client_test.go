@@ -4,17 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kmetrics "k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/tlsfiles"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
@@ -236,6 +240,52 @@ func TestToken(t *testing.T) {
 		f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.Always(), nsxt.Fault(http.StatusUnauthorized, 0))
 		if _, err := f.client.List(f.Context(), collection); !errors.Is(err, nsx.ErrLogin) {
 			f.Errorf("refused twice: %v", err)
+		}
+	})
+}
+
+// TestMetrics (VS-METRIC-1): logins, requests and how long they waited are counted.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	simulate(t, nsxt.Spec{}, password("wrong"), func(f fixture) {
+		registry := kmetrics.NewKubeRegistry()
+		m := nsx.NewMetrics(metrics.NewSet(registry, clock.RealClock{}).Recorder("vsphere"))
+		m.Register(registry.MustRegister)
+		source := credential.NewInFile(nsx.Credentials{User: "admin", Password: "wrong"}, nil)
+		auth := &nsx.Password{Host: "nsx", Guard: login.NewGuard(nsx.LoginLimits(), clock.RealClock{})}
+		auth.Use(source)
+		client, err := nsx.New(nsx.Config{Host: "nsx", TLS: tlsfiles.Files{Insecure: true}, Auth: auth}, nsx.Options{Dial: f.cloud.Dial, Metrics: m})
+		must(f, err)
+		defer func() { must(f, client.Close(f.Context())) }()
+		refused := func() string {
+			families, err := registry.Gather()
+			must(f, err)
+			var values []string
+			for _, family := range families {
+				switch name := family.GetName(); name {
+				case "multicloud_ccm_credentials_refused":
+					values = append(values, fmt.Sprint("refused ", family.GetMetric()[0].GetGauge().GetValue()))
+				case "multicloud_ccm_vsphere_nsxt_request_wait_duration_seconds":
+					values = append(values, fmt.Sprint("waited ", family.GetMetric()[0].GetHistogram().GetSampleCount()))
+				}
+			}
+
+			return strings.Join(values, ", ")
+		}
+		for range 2 {
+			if _, err := client.List(f.Context(), collection); !errors.Is(err, nsx.ErrLogin) {
+				f.Errorf("a wrong password: %v", err)
+			}
+			if got := refused(); got != "refused 1, waited 1" {
+				f.Errorf("a wrong password: %s", got)
+			}
+		}
+		time.Sleep(nsx.LoginLimits().Interval)
+		source.Replace(f.Context(), nsx.Credentials{User: "admin", Password: "secret"})
+		_, err = client.List(f.Context(), collection)
+		must(f, err)
+		if got := refused(); got != "refused 0, waited 2" {
+			f.Errorf("the right password: %s", got)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package nsx
 
 import (
+	"errors"
 	"time"
 
 	kmetrics "k8s.io/component-base/metrics"
@@ -33,5 +34,12 @@ func (m *Metrics) Register(mustRegister func(...kmetrics.Registerable)) { mustRe
 
 // call counts one call on the wire.
 func (m *Metrics) call(operation string) func(error) { return m.recorder.Call("nsxt", operation) }
+
+// login counts a login, which every call is. endpoint is the manager.
+func (m *Metrics) login(endpoint string, err error) {
+	if err == nil || errors.Is(err, ErrLogin) {
+		m.recorder.Login(endpoint, err)
+	}
+}
 
 func (m *Metrics) waited(d time.Duration) { m.waiting.WithLabelValues().Observe(d.Seconds()) }
