@@ -65,7 +65,7 @@ func (s *balancers) converge(ctx context.Context, want *model, lb *balancer, rul
 // putListeners changes the listeners.
 func (s *balancers) putListeners(ctx context.Context, want *model, lb *balancer) error {
 	for _, port := range sortedPorts(lb.listeners) {
-		if _, ok := want.listeners[port]; ok || s.keepsPorts {
+		if _, ok := want.listeners[port]; ok {
 			continue
 		}
 		err := s.cloud.changeBalancer(ctx, want.name, func(lb *balancer) error {

@@ -17,10 +17,6 @@ func editMutants() map[string]mutant {
 
 	return map[string]mutant{
 		"another address forevery edit": {replaces(), "the address changed", all},
-		"keeps old ports": {faulty(func(s *balancers) { s.keepsPorts = true }), "not as wanted", []string{
-			"a port more is followed, and back", "a port less is followed, and back", "another port is followed, and back",
-			"only other ports is followed, and back", "a port that changes its protocol is followed, and back",
-		}},
 		"keeps old rules": {faulty(func(s *balancers) { s.keepsRules = true }), "changed", []string{
 			"another node port is followed, and back", "a port more is followed, and back",
 		}},
@@ -53,9 +49,6 @@ func nodeMutants() map[string]mutant {
 	}
 
 	return map[string]mutant{
-		"Update does nothing": {updating(func(*balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
-			return func(context.Context, string, *v1.Service, []*v1.Node) error { return nil }
-		}), "UpdateLoadBalancer", []string{"UpdateLoadBalancer of what is not there is an error and creates nothing"}},
 		"Update keeps the last nodes": {updating(func(correct *balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
 			return func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) error {
 				if len(nodes) == 0 {
@@ -128,9 +121,6 @@ func deleteMutants() map[string]mutant {
 
 			return correct.EnsureLoadBalancerDeleted(ctx, cluster, service)
 		}), "writes", []string{all, nothing}},
-		"deletes LoadBalancers only": {
-			skipping(func(s *v1.Service) bool { return s.Spec.Type != v1.ServiceTypeLoadBalancer }), "left behind", []string{edited},
-		},
 		"deletes the rules of today": {
 			faulty(func(s *balancers) { s.narrow = true }), "GetLoadBalancer", []string{edited},
 		},
@@ -138,9 +128,8 @@ func deleteMutants() map[string]mutant {
 			skipping(func(s *v1.Service) bool { return s.Annotations[annotationClass] != "big" }), "left behind",
 			[]string{"annotations edited before the deletion leave nothing"},
 		},
-		"Get looks at the balancer alone":      {faulty(func(s *balancers) { s.shallow = true }), "while there is", []string{remains}},
-		"deletes nothing without the balancer": {faulty(func(s *balancers) { s.premature = true }), "left behind", []string{remains}},
-		"never creates again":                  {neverAgain(), "gone for good", []string{"a Service may be created again after its deletion"}},
+		"Get looks at the balancer alone": {faulty(func(s *balancers) { s.shallow = true }), "while there is", []string{remains}},
+		"never creates again":             {neverAgain(), "gone for good", []string{"a Service may be created again after its deletion"}},
 	}
 }
 

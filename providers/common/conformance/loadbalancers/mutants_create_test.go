@@ -66,16 +66,9 @@ func createMutants() map[string]mutant {
 	nowhere := &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{Hostname: "other.example"}}}
 
 	return map[string]mutant{
-		"misses a target": {eachListener(func(l *listener) { l.targets = l.targets[1:] }), "not as wanted", []string{exactly}},
 		"opens nothing":   {wanting(func(w *model) { w.rules = nil }), "reaches []", []string{exactly}},
 		"no status":       {withStatus(nil), "neither a status nor an error", []string{exactly}},
-		"empty status":    {withStatus(&v1.LoadBalancerStatus{}), "has no address", []string{tells, exactly}},
 		"another address": {withStatus(nowhere), "other.example", []string{tells, exactly}},
-		"Get returns another address": {
-			getting(func(_ *v1.LoadBalancerStatus, exists bool) (*v1.LoadBalancerStatus, bool) { return nowhere, exists }),
-			"returns another status",
-			[]string{tells},
-		},
 		"Get finds nothing": {
 			getting(func(*v1.LoadBalancerStatus, bool) (*v1.LoadBalancerStatus, bool) { return nil, false }),
 			"",

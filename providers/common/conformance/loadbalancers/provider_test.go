@@ -38,7 +38,6 @@ type faults struct {
 	ignoresErrors bool // ignores errors of listeners
 	rewrites      bool // writes listeners that are as they should be
 	keepsRules    bool // removes no rules that are stale
-	keepsPorts    bool // removes no listeners that are stale
 	shared        bool // rules have no owner
 	upserts       bool // UpdateLoadBalancer creates what is missing
 	early         bool // changes rules before it validates the Service

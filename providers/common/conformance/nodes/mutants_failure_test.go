@@ -44,15 +44,6 @@ func failureMutants() map[string]mutant {
 				}
 			}), "shut down", failing("later", notHanging()...),
 		},
-		"error is existing": {
-			replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {
-				n.exists = func(ctx context.Context, node *v1.Node) (bool, error) {
-					exists, err := correct.InstanceExists(ctx, node)
-
-					return exists || err != nil, nil
-				}
-			}), "is no error", failing("from the start"),
-		},
 		"never tries again": {
 			build{client: func(c *client) { c.fragile = true }},
 			"never works again",
@@ -66,9 +57,6 @@ func failureMutants() map[string]mutant {
 			}},
 			"not queued",
 			append(failing("are queued again"), "new nodes cost a constant number of calls after an outage"),
-		},
-		"never logs in again": {
-			build{client: func(c *client) { c.noLogin = true }}, "no session", failing("later", conformance.Refusing),
 		},
 		"ignores cancellation": {
 			replacing(func(n *nodesWith, correct cloudprovider.InstancesV2, _ *source) {

@@ -68,7 +68,6 @@ func ownershipMutants() map[string]mutant {
 		"foreign is gone":            {existsFor(isForeign, false, nil), "is gone", both},
 		"foreign is an error":        {existsFor(isForeign, true, errors.New("not mine")), "not mine", both},
 		"foreign is found by name":   {byNameFor(isForeign), "InstanceMetadata of", both},
-		"malformed is gone":          {existsFor(isMalformed, false, nil), "is no error", malformed},
 		"malformed is found by name": {byNameFor(isMalformed), "is no error", malformed},
 		"ignores the region":         {sourcing(func(s *source) { s.place = func(string) error { return nil } }), "is no error", elsewhere},
 		"another region is missing": {

@@ -23,7 +23,6 @@ import (
 type client struct {
 	cloud *cloud
 	// What can be wrong with it.
-	noLogin bool // never logs in again
 	// page replaces the error of a proxy's page, for the status that it has.
 	page    func(status int, err error) error
 	broken  bool // set by the first failure of a fragile client
@@ -53,7 +52,7 @@ func (c *client) lost(session int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.broken = c.fragile
-	if c.session == session && errors.Is(err, apierr.ErrDenied) && !c.noLogin {
+	if c.session == session && errors.Is(err, apierr.ErrDenied) {
 		c.session = 0
 	}
 }
