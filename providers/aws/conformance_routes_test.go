@@ -10,7 +10,8 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
 
-// TestConformanceRoutes runs the suite of all providers over routes.
+// TestConformanceRoutes runs the suite of all providers over routes. A range that moves to
+// another Node is routed there, in either order of creation and deletion (AWS-ROUTE-9).
 func TestConformanceRoutes(t *testing.T) {
 	t.Parallel()
 	suite.Run(t, suite.Adapter{

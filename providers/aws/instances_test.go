@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -318,18 +317,6 @@ func (r *region) description(id string) *inventory.Instance {
 	}
 
 	return found
-}
-
-// TestMetadataOfMissing: the framework compares the error by identity.
-func TestMetadataOfMissing(t *testing.T) {
-	t.Parallel()
-	r := newRegion(t, sim.Options{})
-	c := r.connect(quickly)
-	for _, n := range []*v1.Node{node("i-0123456789abcdef0", kubetest.Tainted()), kubetest.Node("missing", kubetest.Tainted())} {
-		if _, err := c.instances.InstanceMetadata(t.Context(), n); !errors.Is(err, cloudprovider.InstanceNotFound) {
-			t.Errorf("FW-NODE-9: node %s: want InstanceNotFound, got %v", n.Name, err)
-		}
-	}
 }
 
 // TestAmbiguousName (FW-NODE-12): two instances with one name are an error with

@@ -225,30 +225,6 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// A late Update does not bring anything back.
-func TestUpdateMakesNothing(t *testing.T) {
-	t.Parallel()
-	for name, option := range map[string]kubetest.ServiceOption{"classic": annotate(request.AnnotationInternal, "false"), "network": nlb()} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := balance(t)
-			svc := web(option)
-			before := b.Leaks()
-			b.ensure(svc)
-			b.remove(svc)
-			writes := b.writes(func() {
-				if err := b.lb.UpdateLoadBalancer(t.Context(), flagged, svc, b.nodes); !errors.Is(err, apierr.ErrNotFound) {
-					t.Errorf("missing is an error: %v", err)
-				}
-			})
-			if len(writes) > 0 {
-				t.Errorf("writes: %v", writes)
-			}
-			b.same(before)
-		})
-	}
-}
-
 // AWS-LB-4: whether the kind changes is decided by what is there, not by the
 // hostname.
 func TestKindCannotChange(t *testing.T) {

@@ -613,28 +613,3 @@ func TestNodeLabels(t *testing.T) {
 		t.Errorf("labels: -want +got\n%s", diff)
 	}
 }
-
-// TestSteadyStateCostsAFewCalls (FW-NODE-13): once the inventory is known, Nodes
-// cost a call for all of them from time to time, however many there are and
-// whatever the query.
-func TestSteadyStateCostsAFewCalls(t *testing.T) {
-	t.Parallel()
-	const n = 50
-	b := newFixture(t, "", one(sim.Fleet("node", n)...))
-	nodes := make([]*v1.Node, n)
-	for i, vm := range b.fleet.VCenter("vc").VMs() {
-		nodes[i] = kubetest.Node(vm.Name(), kubetest.ProviderID(id(vm)), kubetest.NotReady(), old)
-		b.describe(nodes[i])
-	}
-	b.fleet.VCenter("vc").Reset()
-	for _, node := range nodes {
-		b.describe(node)
-		b.wantExists(node, true)
-		if shutdown, err := b.instances.InstanceShutdown(t.Context(), node); shutdown || err != nil {
-			t.Errorf("InstanceShutdown is %t, %v, want false", shutdown, err)
-		}
-	}
-	if got := b.fleet.VCenter("vc").Total(); got > 10 {
-		t.Errorf("%d calls, want at most 10: %v", got, b.fleet.VCenter("vc").Calls())
-	}
-}

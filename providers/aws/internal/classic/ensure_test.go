@@ -139,29 +139,6 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-func TestForeign(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	b.config.Cluster.Name = "other"
-	b.ensure(web())
-	before := b.Dump()
-	b.config.Cluster.Name = clusterID
-	b.Interceptor().Reset()
-
-	for name, svc := range map[string]*v1.Service{"ensure": web(), "delete": nil} {
-		if _, err := b.try(t.Context(), svc); !errors.Is(err, apierr.ErrConflict) {
-			t.Errorf("AWS-CLUSTER-7: %s of what carries only the tag of another cluster: got %v", name, err)
-		}
-	}
-	if diff := cmp.Diff(before, b.Dump()); diff != "" {
-		t.Errorf("AWS-CLUSTER-7: what belongs to another cluster was changed: %s", diff)
-	}
-	if host := b.observe().Hostname(); host != "" {
-		t.Errorf("AWS-CLUSTER-7: it has no DNS name for us, got %s", host)
-	}
-	b.calls("AWS-CLUSTER-7: its attributes do not matter", map[string]int{"elb.DescribeLoadBalancers": 3, "elb.DescribeTags": 3})
-}
-
 // TestAdopts creates what is there already, but could not be seen.
 func TestAdopts(t *testing.T) {
 	t.Parallel()
