@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -30,7 +31,7 @@ func TestBudget(t *testing.T) {
 		perNode, steady            = time.Second / 30, 5 * time.Minute
 	)
 	count := profile.Of(200, 1000, 1000)
-	r := throttling(t)
+	r := newRegion(t, awstest.Throttled())
 	tainted, initialized := make([]*v1.Node, count), make([]*v1.Node, count)
 	for i := range count {
 		name := fmt.Sprintf("node-%d", i)
@@ -47,7 +48,7 @@ func TestBudget(t *testing.T) {
 	before := r.Interceptor().Calls()
 	// Calls count, not how long they take here: one that timed out would be made
 	// again.
-	patient := paced
+	patient := awstest.Paced()
 	patient.Timeout = 2 * time.Minute
 	c := r.connect(cloudTuning{
 		client: patient, instances: instance.Options{Timeout: patient.Timeout},

@@ -10,7 +10,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/client"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
@@ -27,18 +27,6 @@ const (
 // hurried is for clients that do not wait, and whose calls fail as long as a test
 // wants: AWS allows one DescribeInstanceTopology per second.
 var hurried = sim.Options{DisableThrottling: true}
-
-// throttling returns a region that throttles as AWS does, ten times faster.
-func throttling(t *testing.T) *region {
-	t.Helper()
-
-	return newRegion(t, sim.Options{Clock: sim.ScaledClock(10), Delays: &sim.Delays{}})
-}
-
-// paced is how clients behave that wait for the buckets of AWS. They have a
-// third of the rates of such a region, so that no call is throttled because a
-// busy machine delayed the one before.
-var paced = client.Tuning{Timeout: time.Minute, MaxBackoff: time.Millisecond, Speed: 3}
 
 // noneThrottled fails the test if calls were too many.
 func (r *region) noneThrottled() {
@@ -114,9 +102,9 @@ func TestTopologyErrors(t *testing.T) {
 // type matches the pattern, for the type otherwise.
 func TestTopologyCache(t *testing.T) {
 	t.Parallel()
-	r := throttling(t)
+	r := newRegion(t, awstest.Throttled())
 	clock := clocktesting.NewFakeClock(time.Now())
-	c := r.connect(cloudTuning{client: paced, source: nodes.Tuning{TopologyClock: clock}})
+	c := r.connect(cloudTuning{client: awstest.Paced(), source: nodes.Tuning{TopologyClock: clock}})
 	query := func(reason string, want int, ids ...string) {
 		t.Helper()
 		calls := r.calls(func() {
@@ -147,8 +135,8 @@ func TestTopologyCache(t *testing.T) {
 // (AWS-TOPOLOGY-6).
 func TestTopologyBatches(t *testing.T) {
 	t.Parallel()
-	r := throttling(t)
-	c := r.connect(cloudTuning{client: paced})
+	r := newRegion(t, awstest.Throttled())
+	c := r.connect(cloudTuning{client: awstest.Paced()})
 	want := map[string][]string{}
 	for i := range 250 {
 		layers := []string{fmt.Sprintf("row-%d", i%5), fmt.Sprintf("rack-%d", i)}

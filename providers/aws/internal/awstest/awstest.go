@@ -8,6 +8,8 @@ package awstest
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -74,6 +76,16 @@ func Impatient() client.Tuning {
 	return client.Tuning{Timeout: 10 * time.Second, MaxBackoff: time.Millisecond, ThrottleDelay: time.Millisecond}
 }
 
+// Throttled are the options of a region that throttles as AWS does, ten times faster.
+func Throttled() sim.Options { return sim.Options{Clock: sim.ScaledClock(10), Delays: &sim.Delays{}} }
+
+// Paced configures clients that wait for the buckets of AWS. They have a third of the rates
+// of a [Throttled] region, so that no call is throttled because a busy machine delayed the
+// one before.
+func Paced() client.Tuning {
+	return client.Tuning{Timeout: time.Minute, MaxBackoff: time.Millisecond, Speed: 3}
+}
+
 // Clients returns new clients, which share nothing with earlier ones, as after a
 // restart. They call the region without connections, which are much of the CPU time
 // of a call.
@@ -103,4 +115,28 @@ func (r *Region) Connect(t testing.TB, options client.Options) *client.Clients {
 	})
 
 	return clients
+}
+
+// stepKind finds the kinds of the steps that a source file has constructors for.
+var stepKind = regexp.MustCompile(`plan\.NewStep\("(\w+)"`)
+
+// StepKinds returns the kinds of all steps of the package under test.
+func StepKinds(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range stepKind.FindAllStringSubmatch(string(source), -1) {
+			kinds = append(kinds, match[1])
+		}
+	}
+
+	return kinds
 }

@@ -1,14 +1,11 @@
 package classic
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
@@ -16,33 +13,6 @@ import (
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
-
-// stepKind finds the kinds of the steps that a source file has constructors for.
-var stepKind = regexp.MustCompile(`plan\.NewStep\("(\w+)"`)
-
-// stepKinds returns the kinds of all steps of this package.
-func stepKinds(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kinds []string
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range stepKind.FindAllStringSubmatch(string(source), -1) {
-			kinds = append(kinds, match[1])
-		}
-	}
-
-	return kinds
-}
 
 // TestStepsThatRemoveAreMarked runs steps of every kind, also those that find
 // something else than what was observed, and those that are not allowed to do it
@@ -94,7 +64,7 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 	run(Diff(b.model(web()), nil), true) // as if nothing existed
 	run(Diff(nil, b.observe()), false)
 
-	for _, kind := range stepKinds(t) {
+	for _, kind := range awstest.StepKinds(t) {
 		if !covered[kind] {
 			t.Errorf("no step of kind %s ran", kind)
 		}

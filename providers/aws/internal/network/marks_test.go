@@ -1,47 +1,18 @@
 package network
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/awstest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 )
-
-// stepKind finds the kinds of the steps that a source file has constructors for.
-var stepKind = regexp.MustCompile(`plan\.NewStep\("(\w+)"`)
-
-// stepKinds returns the kinds of all steps of this package.
-func stepKinds(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kinds []string
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range stepKind.FindAllStringSubmatch(string(source), -1) {
-			kinds = append(kinds, match[1])
-		}
-	}
-
-	return kinds
-}
 
 // removal reports whether a call removes a setting or resource.
 func removal(call string) bool {
@@ -100,7 +71,7 @@ func TestStepsThatRemoveAreMarked(t *testing.T) {
 	run(b, planFor(other, before), true) // as if nothing existed
 	run(b, DiffDeletion(b.observe(changedAfter())), false)
 
-	for _, kind := range stepKinds(t) {
+	for _, kind := range awstest.StepKinds(t) {
 		if !covered[kind] {
 			t.Errorf("no step of kind %s ran", kind)
 		}

@@ -23,24 +23,12 @@ const (
 	mustHave, mayHave = "p5.48xlarge", "g6.xlarge"
 )
 
-// throttling returns a region that throttles as AWS does, ten times faster.
-func throttling(t *testing.T) *awstest.Region {
-	t.Helper()
-
-	return awstest.Start(t, sim.Options{Clock: sim.ScaledClock(10), Delays: &sim.Delays{}})
-}
-
-// paced is how clients behave that wait for the buckets of AWS. They have a third of the
-// rates of such a region, so that no call is throttled because a busy machine delayed the
-// one before.
-var paced = client.Tuning{Timeout: time.Minute, MaxBackoff: time.Millisecond, Speed: 3}
-
 // TestTopologyOfMixedType: an instance without topology proves nothing
 // about the others of its type.
 func TestTopologyOfMixedType(t *testing.T) {
 	t.Parallel()
-	r := throttling(t)
-	o := sourceIn(t, r, Config{Tuning: Tuning{Window: 100 * time.Millisecond}}, paced).topology
+	r := awstest.Start(t, awstest.Throttled())
+	o := sourceIn(t, r, Config{Tuning: Tuning{Window: 100 * time.Millisecond}}, awstest.Paced()).topology
 	with := r.Cluster.AddNode(sim.InstanceSpec{Type: mayHave, NetworkNodes: []string{"a"}})
 	without := r.Cluster.AddNode(sim.InstanceSpec{Type: mayHave})
 	got := map[string][]string{}
@@ -67,8 +55,8 @@ func TestTopologyOfMixedType(t *testing.T) {
 // (AWS-TOPOLOGY-6, AWS-API-5).
 func TestTopologyOfDeleted(t *testing.T) {
 	t.Parallel()
-	r := throttling(t)
-	o := sourceIn(t, r, Config{}, paced).topology
+	r := awstest.Start(t, awstest.Throttled())
+	o := sourceIn(t, r, Config{}, awstest.Paced()).topology
 	existing := r.Cluster.AddNode(sim.InstanceSpec{Type: mustHave, NetworkNodes: []string{"a"}})
 	gone := r.Cluster.AddNodes(3)
 	keys := []topologyKey{{existing, mustHave}}
