@@ -112,14 +112,15 @@ func TestVMThatReturnsIsNotGone(t *testing.T) {
 			node := nodeOf(vm)
 			b.wantExists(node, true)
 			b.wantExists(nodeOf(b.fleet.VM("node-2")), true)
+			before := vm.Reference()
 			back, err := tc.leave(b, vm)
 			if err != nil {
 				t.Fatal(err)
 			}
 			b.awaitMissing(node)
 			b.wantKept(node)
-			if err := back(); err != nil {
-				t.Fatal(err)
+			if err := back(); err != nil || vm.Reference() == before {
+				t.Fatalf("%v is back as %v, %v", before, vm.Reference(), err)
 			}
 			b.eventually(tc.reason, func() error {
 				_, err := b.instances.InstanceMetadata(t.Context(), node)

@@ -11,10 +11,13 @@ import (
 
 func TestRetrieveProperties(t *testing.T) {
 	t.Parallel()
-	v := start(t, large()).VCenter("vc")
-	c := login(t, v)
+	v := start(t, small()).VCenter("vc")
+	c, vm := login(t, v), v.VM("one")
+	if err := vm.SetExtraConfig(map[string]string{"guestinfo.metadata": "e30=", "guestinfo.metadata.encoding": "base64"}); err != nil {
+		t.Fatal(err)
+	}
 	collector := property.DefaultCollector(c.Client)
-	ref := v.VM("node").Reference()
+	ref := vm.Reference()
 	get := func(paths ...string) ([]types.DynamicProperty, error) {
 		var content []types.ObjectContent
 		if err := collector.Retrieve(t.Context(), []types.ManagedObjectReference{ref}, paths, &content); err != nil {
@@ -39,7 +42,7 @@ func TestRetrieveProperties(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("keys of an array, %v (-want +got):\n%s", err, diff)
 	}
-	if err := v.VM("node").HideConfig(true); err != nil {
+	if err := vm.HideConfig(true); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := get("config", "config.uuid", "summary.config.uuid", "config.extraConfig"); err != nil || len(got) != 0 {
@@ -49,13 +52,13 @@ func TestRetrieveProperties(t *testing.T) {
 	if !isFault(err, &types.InvalidState{}) {
 		t.Errorf("work on a VM without a configuration: %v", err)
 	}
-	if err := v.VM("node").HideConfig(false); err != nil {
+	if err := vm.HideConfig(false); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := get("summary.config.uuid"); err != nil || len(got) != 1 {
 		t.Errorf("a configuration that is back: %v, %v", got, err)
 	}
-	if err := v.VM("node").Destroy(); err != nil {
+	if err := vm.Destroy(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := get("name"); !isFault(err, &types.ManagedObjectNotFound{}) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vmware/govmomi"
-	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 )
@@ -77,36 +76,5 @@ func TestSecondPageNeedsTheRootFolder(t *testing.T) {
 	_, err = methods.ContinueRetrievePropertiesEx(t.Context(), c, &types.ContinueRetrievePropertiesEx{This: req.This, Token: first.Returnval.Token})
 	if !isFault(err, &types.NoPermission{}) {
 		t.Errorf("the second page: %v, want NoPermission", err)
-	}
-}
-
-func TestReadsReportWhatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	v := start(t, small()).VCenter("vc")
-	c := login(t, v)
-	ref := v.VM("one").Reference()
-	cases := []struct {
-		reason     string
-		unreadable []string
-		want       []string
-	}{
-		{"a property", []string{"name"}, []string{"name"}},
-		{"one that is not read", []string{"parent"}, nil},
-		{"an object as a whole", nil, []string{"name", "summary.config.uuid"}},
-	}
-	for _, tc := range cases {
-		v.SetUnreadable(ref, &types.SystemError{}, tc.unreadable...)
-		var content []types.ObjectContent
-		err := property.DefaultCollector(c.Client).Retrieve(t.Context(), []types.ManagedObjectReference{ref}, []string{"name", "summary.config.uuid"}, &content)
-		if err != nil || len(content) != 1 {
-			t.Fatalf("%s: %+v, %v", tc.reason, content, err)
-		}
-		var got []string
-		for _, missing := range content[0].MissingSet {
-			got = append(got, missing.Path)
-		}
-		if diff := cmp.Diff(tc.want, got); diff != "" || len(content[0].PropSet)+len(got) != 2 {
-			t.Errorf("%s, %d are read (-want +got):\n%s", tc.reason, len(content[0].PropSet), diff)
-		}
 	}
 }
