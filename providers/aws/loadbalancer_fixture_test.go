@@ -118,6 +118,7 @@ func managedGroups(c *loadBalancerConfig)   { c.Settings.ManagedNetworkGroups = 
 func leaveNodes(c *loadBalancerConfig)      { c.Settings.LeaveNodeSecurityGroups = true }
 func sharedProbe(c *loadBalancerConfig)     { c.Settings.SharedProbe = true }
 func productionWaits(c *loadBalancerConfig) { c.Tuning = loadBalancerTuning{} }
+func longWaits(c *loadBalancerConfig)       { c.Tuning.Wait.Limit = time.Minute }
 
 func configuredGroup(id string) func(*loadBalancerConfig) {
 	return func(c *loadBalancerConfig) { c.Settings.ClassicSecurityGroup = id }

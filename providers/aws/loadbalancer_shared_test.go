@@ -197,7 +197,7 @@ func TestSharedRuleSurvivesAFailedHandover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := balance(t)
+			b := balance(t, longWaits)
 			before := b.Leaks()
 			first, second := two(sharedPort()...)
 			b.ensure(first)
