@@ -25,6 +25,7 @@ var quick = cloudTuning{
 	client:    client.Tuning{Timeout: 2 * time.Second, MaxBackoff: 50 * time.Millisecond, ThrottleDelay: time.Millisecond},
 }
 
+// TestConformance runs the suite of all providers over Nodes (FW-NODE-9).
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	suite.Run(t, suite.Adapter{

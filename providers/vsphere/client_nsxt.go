@@ -23,7 +23,7 @@ var (
 )
 
 // newNSXT returns the client of the NSX-T manager, which connects to nothing until it is
-// used: Nodes do without.
+// used: Nodes do not need it.
 func newNSXT(n *NSXT, logins *login.Guard, options nsx.Options) (*nsx.Client, *nsx.Password, error) {
 	if options.Metrics == nil {
 		options.Metrics = nsxtMetrics()

@@ -113,7 +113,7 @@ func nsxtName(key string) config.Name { return config.Name{Section: "NSXT", Key:
 func (c *Config) usesNSXT() bool { return c.Route.RouterPath != "" }
 
 // checkNSXT reports what keeps the manager from being called. It is needed for routes
-// alone: Nodes do without.
+// alone: Nodes do not need it.
 func (r *resolver) checkNSXT() {
 	n := &r.config.NSXT
 	if !r.config.usesNSXT() {

@@ -58,7 +58,8 @@ func TestManagerDown(t *testing.T) {
 	}
 }
 
-// TestManagerSecret (VS-NSXT-3): a Secret that appears, changes, becomes incomplete or is deleted.
+// TestManagerSecret (VS-NSXT-3): user and password of the file are used until there is a Secret, which may
+// become incomplete or be deleted then.
 func TestManagerSecret(t *testing.T) {
 	t.Parallel()
 	manager := vspheretest.StartManager(t, nsxt.Spec{})
@@ -66,14 +67,10 @@ func TestManagerSecret(t *testing.T) {
 	b := newFixture(t, "", one())
 	times := quick
 	times.nsxt.Dial = manager.Dial
-	text := b.text + routeSection + manager.Section(t) + "user =\nsecret-name = nsxt\nsecret-namespace = kube-system\n"
+	text := b.text + routeSection + manager.Section(t) + "secret-name = nsxt\nsecret-namespace = kube-system\n"
 	b.cloud, _ = connectInformed(t, text, api.Client(t, runtime.ContentTypeJSON), times)
-	if err := listRoutes(t, b.cloud); err == nil {
-		t.Error("routes are listed without the Secret")
-	}
 	works := func() error { return listRoutes(t, b.cloud) }
-	api.Put("username", "admin", "password", "secret")
-	b.eventually("the Secret is used", works)
+	b.eventually("user and password of the file are used", works)
 	manager.SetPassword("admin", "rotated")
 	api.Put("username", "admin", "password", "rotated")
 	b.eventually("the changed Secret is used", works)

@@ -145,7 +145,7 @@ type tuning struct {
 	// nsxtLogins limits refused logins to the NSX-T manager. Default: for this provider
 	// alone.
 	nsxtLogins *login.Guard
-	// wait shortens how long it is waited for states of NSX-T.
+	// wait shortens the wait for states of NSX-T.
 	wait plan.Wait
 }
 

@@ -28,7 +28,7 @@ func TestRevision(t *testing.T) {
 		for _, shape := range nsxt.StaleShapes() {
 			now := c.get(routes + "/a").body
 			c.cloud.Interceptor().Inject("PutStaticRoute", simserver.Nth(1), simserver.Before(func() {
-				if err := c.cloud.PlantStale(routes+"/a", shape); err != nil {
+				if err := c.cloud.MakeStale(routes+"/a", shape); err != nil {
 					c.t.Error(err)
 				}
 			}))

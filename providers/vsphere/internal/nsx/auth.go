@@ -1,7 +1,6 @@
 package nsx
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -116,12 +115,12 @@ func loginResult(err error) login.Result {
 
 // ParseCredentials reads the Secret with the credentials of the manager.
 func ParseCredentials(data map[string][]byte) (map[string]Credentials, error) {
-	credentials := Credentials{User: string(data["username"]), Password: config.Secret(data["password"])}
-	if credentials.User == "" || credentials.Password == "" {
-		missing := cmp.Or(map[bool]string{true: "username"}[credentials.User == ""], "password")
-
-		return nil, errors.New("key " + missing + " is missing or empty")
+	for _, key := range []string{"username", "password"} {
+		if len(data[key]) == 0 {
+			return nil, errors.New("key " + key + " is missing or empty")
+		}
 	}
+	credentials := Credentials{User: string(data["username"]), Password: config.Secret(data["password"])}
 
 	return map[string]Credentials{"": credentials}, nil
 }

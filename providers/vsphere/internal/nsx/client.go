@@ -67,6 +67,10 @@ func New(config Config, options Options) (*Client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // documented
 	transport.TLSClientConfig = secured
+	transport.MaxIdleConnsPerHost = maxCalls
+	// All calls of HTTP/2 share a connection, and wait for it as long as TCP does if it is dead.
+	transport.Protocols = new(http.Protocols)
+	transport.Protocols.SetHTTP1(true)
 	if options.Dial != nil {
 		transport.DialContext = options.Dial
 	}

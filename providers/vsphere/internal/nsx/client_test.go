@@ -1,6 +1,7 @@
 package nsx_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/drain"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/tlsfiles"
@@ -45,7 +47,7 @@ func TestObjects(t *testing.T) {
 			f.Errorf("wrote %s", written)
 		}
 		for _, shape := range nsxt.StaleShapes() {
-			must(f, f.cloud.PlantStale(path, shape))
+			must(f, f.cloud.MakeStale(path, shape))
 			if _, err := f.client.Put(f.Context(), path, changed); !errors.Is(err, nsx.ErrStale) {
 				f.Errorf("stale as %v: %v", shape, err)
 			}
@@ -159,6 +161,9 @@ func TestPassword(t *testing.T) {
 
 			return failed
 		}
+		if limits := nsx.LoginLimits(); limits.Interval < 15*time.Minute {
+			f.Errorf("refused logins count for %s, those of a manager for 15 minutes", limits.Interval)
+		}
 		if err := all(20); !errors.Is(err, nsx.ErrLogin) || f.cloud.RefusedLogins("Admin") != 1 {
 			f.Errorf("%d logins refused: %v", f.cloud.RefusedLogins("Admin"), err)
 		}
@@ -237,9 +242,48 @@ func TestToken(t *testing.T) {
 		if diff := cmp.Diff([]int{1, 1, 2, 3}, tokens); diff != "" {
 			f.Errorf("tokens (-want +got):\n%s", diff)
 		}
+		time.Sleep(2 * time.Minute)
 		f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.Always(), nsxt.Fault(http.StatusUnauthorized, 0))
-		if _, err := f.client.List(f.Context(), collection); !errors.Is(err, nsx.ErrLogin) {
-			f.Errorf("refused twice: %v", err)
+		for range 20 {
+			if _, err := f.client.List(f.Context(), collection); !errors.Is(err, nsx.ErrLogin) {
+				f.Errorf("refused again: %v", err)
+			}
+		}
+		if n := f.cloud.Interceptor().Count("CreateToken"); n != 4 {
+			f.Errorf("%d tokens after 20 calls that were refused", n)
+		}
+	})
+	simulate(t, nsxt.Spec{Token: nsxt.Token{Refresh: "r"}}, auth, func(f fixture) {
+		f.cloud.Interceptor().Inject("CreateToken", simserver.First(1), simserver.Slow(5*time.Second))
+		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
+		defer cancel()
+		if _, err := f.client.List(ctx, collection); !errors.Is(err, context.DeadlineExceeded) {
+			f.Errorf("a caller that gave up: %v", err)
+		}
+		_, err := f.client.List(f.Context(), collection)
+		must(f, err)
+	})
+}
+
+// TestClosed: no write is sent after Close, or waited for.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	simulate(t, nsxt.Spec{}, password("secret"), func(f fixture) {
+		must(f, f.client.Close(f.Context()))
+		began := time.Now()
+		if err := f.client.Delete(f.Context(), path); !errors.Is(err, drain.ErrClosed) || time.Since(began) > 0 || f.cloud.Interceptor().Total() != 0 {
+			f.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestPageOfProxy (VS-NSXT-8): a page of a proxy deletes nothing.
+func TestPageOfProxy(t *testing.T) {
+	t.Parallel()
+	simulate(t, nsxt.Spec{}, password("secret"), func(f fixture) {
+		f.cloud.Interceptor().Inject("DeleteStaticRoute", simserver.Always(), simserver.Page(http.StatusOK))
+		if err := f.client.Delete(f.Context(), path); !errors.Is(err, apierr.ErrUnavailable) {
+			f.Errorf("deleted by a proxy: %v", err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package nsx
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/drain"
 )
 
 // What errors of NSX-T mean, each marked as one of apierr.
@@ -184,7 +186,7 @@ func (e *Error) isTemporary() bool {
 	case 0:
 		timed, ok := errors.AsType[net.Error](e.cause)
 
-		return !ok || !timed.Timeout()
+		return (!ok || !timed.Timeout()) && !errors.Is(e.cause, drain.ErrClosed) && !apierr.Has[*tls.CertificateVerificationError](e.cause)
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return true
 	case http.StatusInternalServerError:

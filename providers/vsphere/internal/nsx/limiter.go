@@ -39,7 +39,7 @@ func newLimiter() *limiter {
 	return &limiter{slots: make(chan struct{}, maxCalls), rate: rate.NewLimiter(maxRate, maxCalls)}
 }
 
-// do waits until a call may be sent, calls send, and learns from its error.
+// do waits until a call may be sent, calls send, and adapts the rate.
 func (l *limiter) do(ctx context.Context, waited func(time.Duration), send func() error) error {
 	began := time.Now()
 	select {

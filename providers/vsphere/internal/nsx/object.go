@@ -48,12 +48,6 @@ type Tag struct {
 	Tag   string `json:"tag"`
 }
 
-// Limits of the policy API:
-// https://developer.broadcom.com/xapis/nsx-t-data-center-rest-api/latest/types_Tag.html and
-// types_ManagedResource.html.
-const (
-	MaxName  = 255
-	MaxScope = 128
-	MaxTag   = 256
-	MaxTags  = 30
-)
+// MaxName is how many characters a display name has at most:
+// https://developer.broadcom.com/xapis/nsx-t-data-center-rest-api/latest/types_ManagedResource.html.
+const MaxName = 255

@@ -38,7 +38,14 @@ type Token struct {
 	lock    chan struct{}
 	access  config.Secret
 	renewAt time.Time
+	refused time.Time // when the manager last refused one
 	backoff login.Backoff
+}
+
+// tokenDelays are those after failed exchanges, and after new tokens that the manager
+// refused.
+func tokenDelays() []time.Duration {
+	return []time.Duration{time.Second, 10 * time.Second, time.Minute}
 }
 
 // NewToken returns the authentication with a refresh token. The host is that of VMware
@@ -64,7 +71,11 @@ func (t *Token) authorize(ctx context.Context, header http.Header) (func(error) 
 		t.lock <- struct{}{}
 		defer func() { <-t.lock }()
 		if t.access == access {
-			t.access = ""
+			now := t.clock.Now()
+			if now.Sub(t.refused) < time.Minute { // another one will be refused, too
+				t.backoff.Fail(now, tokenDelays(), err)
+			}
+			t.access, t.refused = "", now
 		}
 
 		return true
@@ -80,20 +91,25 @@ func (t *Token) current(ctx context.Context) (config.Secret, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	now := t.clock.Now()
-	if t.access != "" && now.Before(t.renewAt) {
+	if t.access != "" && t.clock.Now().Before(t.renewAt) {
 		return t.access, nil
 	}
-	if err := t.backoff.Err(now); err != nil {
+	if err := t.backoff.Err(t.clock.Now()); err != nil {
 		return "", err
 	}
 	access, lifetime, err := t.exchange(ctx)
+	now := t.clock.Now()
 	if err != nil {
-		t.backoff.Fail(now, []time.Duration{time.Second, 10 * time.Second, time.Minute}, err)
+		if ctx.Err() == nil {
+			t.backoff.Fail(now, tokenDelays(), err)
+		}
 
 		return "", err
 	}
-	t.access, t.renewAt, t.backoff = access, now.Add(lifetime*8/10), login.Backoff{}
+	if t.access != "" {
+		t.backoff = login.Backoff{} // the manager has accepted the former one
+	}
+	t.access, t.renewAt = access, now.Add(lifetime*8/10)
 
 	return access, nil
 }

@@ -46,6 +46,33 @@ type ownRoute struct {
 	hops     []netip.Addr
 }
 
+func (o ownRoute) key() key { return key{o.cidr, o.node} }
+
+// isTo reports whether a route is to a range of a Node, which may be nil.
+func (o ownRoute) isTo(node *v1.Node) bool {
+	return node != nil && slices.ContainsFunc(node.Spec.PodCIDRs, func(text string) bool {
+		cidr, err := netip.ParsePrefix(text)
+
+		return err == nil && cidr.Masked() == o.cidr
+	})
+}
+
+// isOutdated reports whether a route leads to no address of its Node, which has some.
+func (o ownRoute) isOutdated(node *v1.Node) bool {
+	if node == nil {
+		return false
+	}
+	if _, err := nextHopOf(node.Status.Addresses, o.cidr); err != nil {
+		return false
+	}
+
+	return !slices.ContainsFunc(node.Status.Addresses, func(a v1.NodeAddress) bool {
+		ip, err := address.Parse(a.Address)
+
+		return err == nil && slices.Contains(o.hops, ip)
+	})
+}
+
 // parseRoute returns a static route of a cluster, and reports whether it is one.
 func parseRoute(o nsx.Object, cluster string) (ownRoute, bool) {
 	var fields staticRoute
@@ -83,37 +110,61 @@ func (s staticRoute) hops() []netip.Addr {
 	return hops
 }
 
-// newRoute returns a static route as the upstream controller manager makes it.
-func newRoute(id, cluster, node string, cidr netip.Prefix, to netip.Addr) (nsx.Object, error) {
-	hop, err := json.Marshal(nextHop{to.String()})
+// wantedRoute is the route to a range of a Node.
+type wantedRoute struct {
+	cluster, node string
+	cidr          netip.Prefix
+	hop           netip.Addr
+}
+
+func (w wantedRoute) tags() []nsx.Tag {
+	return []nsx.Tag{{Scope: scopeCluster, Tag: w.cluster}, {Scope: scopeNode, Tag: w.node}}
+}
+
+// object returns the static route as the upstream controller manager makes it.
+func (w wantedRoute) object(id string) (nsx.Object, error) {
+	hop, err := json.Marshal(nextHop{w.hop.String()})
 	if err != nil {
 		return nil, fmt.Errorf("encode next hop: %w", err)
 	}
 
 	return nsx.NewObject(staticRoute{
-		ID: id, DisplayName: cut(cluster+"_"+node+"_"+cidr.String(), nsx.MaxName), Network: cidr.String(),
-		NextHops: []json.RawMessage{hop},
-		Tags:     []nsx.Tag{{Scope: scopeCluster, Tag: cluster}, {Scope: scopeNode, Tag: node}},
+		ID: id, DisplayName: cut(w.cluster+"_"+w.node+"_"+w.cidr.String(), nsx.MaxName), Network: w.cidr.String(),
+		NextHops: []json.RawMessage{hop}, Tags: w.tags(),
 	})
 }
 
-// redirect returns a static route that leads to another address. What else its first next
-// hop has, such as a distance, stays.
-func redirect(o nsx.Object, fields staticRoute, to netip.Addr) (nsx.Object, error) {
+// isServedBy reports whether a static route is the wanted one.
+func (w wantedRoute) isServedBy(o nsx.Object) bool {
+	own, ok := parseRoute(o, w.cluster)
+
+	return ok && own.node == w.node && own.cidr == w.cidr && slices.Contains(own.hops, w.hop)
+}
+
+// correct returns a static route with what the wanted one has. Other tags stay, and what
+// else the first next hop has, such as a distance.
+func (w wantedRoute) correct(o nsx.Object) (nsx.Object, error) {
+	var fields staticRoute
+	if err := o.Into(&fields); err != nil {
+		return nil, err
+	}
 	hop := nsx.Object{}
 	if len(fields.NextHops) > 0 {
 		if err := json.Unmarshal(fields.NextHops[0], &hop); err != nil {
 			return nil, fmt.Errorf("decode next hop: %w", err)
 		}
 	}
-	hop, err := hop.With(nextHop{to.String()})
+	hop, err := hop.With(nextHop{w.hop.String()})
 	if err != nil {
 		return nil, err
 	}
+	tags := slices.DeleteFunc(fields.Tags, func(tag nsx.Tag) bool { return tag.Scope == scopeCluster || tag.Scope == scopeNode })
 
 	return o.With(struct {
+		Network  string       `json:"network"`
 		NextHops []nsx.Object `json:"next_hops"`
-	}{[]nsx.Object{hop}})
+		Tags     []nsx.Tag    `json:"tags"`
+	}{w.cidr.String(), []nsx.Object{hop}, append(tags, w.tags()...)})
 }
 
 // routeID returns the ID of a route, given the UID of its Node.

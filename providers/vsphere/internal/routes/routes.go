@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +16,6 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
@@ -29,8 +27,8 @@ const (
 	// routeTimeout bounds listing, making or deleting routes, in which calls may wait for
 	// those of 200 others.
 	routeTimeout = 5 * time.Minute
-	// interval is how often it is looked at whether a former route is gone and a new one is
-	// realized, and limit for how long. Then the next sync goes on.
+	// interval is the time between two attempts to replace a former route, and between two
+	// reads of the state of a new one. After limit, the next sync goes on.
 	interval, limit = time.Second, 10 * time.Second
 	// maxStale is how often a route is written in spite of concurrent changes.
 	maxStale = 3
@@ -43,7 +41,7 @@ var errPending = apierr.Mark(apierr.ErrUnavailable, errors.New("NSX-T has not re
 type Config struct {
 	// RouterPath is the path of the tier-1 gateway.
 	RouterPath string
-	// Wait shortens how long it is waited for the realized state, for tests.
+	// Wait shortens the wait for the realized state, for tests.
 	Wait plan.Wait
 }
 
@@ -73,7 +71,7 @@ type Routes struct {
 // key is the destination of a route, and its Node.
 type key struct {
 	cidr netip.Prefix
-	node types.NodeName
+	node string
 }
 
 var (
@@ -99,15 +97,16 @@ func (r *Routes) SetInformers(factory informers.SharedInformerFactory) error {
 
 // ListRoutes returns the routes of the cluster, by their tags.
 //
-//	the route                                 is listed
-//	leads to an address of its Node           yes
-//	is that of a Node that does not exist     yes, and then deleted
-//	leads to no address of its Node           no: creating it again corrects it
-//	was made and not realized in time         no: creating it again waits for it
-//	has not both tags                         no: it is not of this cluster
+//	the route                                      is listed
+//	is not to a range of an existing Node          yes, and then deleted
+//	leads to an address of its Node                yes
+//	leads to none, and another one does            as a black hole, and then deleted
+//	leads to none                                  no: creating it again corrects it
+//	was made here and is not realized              no: creating it again waits for it
+//	has not both tags                              no: it is not of this cluster
 //
-// A Node without addresses of the family is not known well enough for the third row. It
-// returns an error until the Nodes are known.
+// A route to a Node without addresses of the family is listed. It returns an error until
+// the Nodes are known.
 func (r *Routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
@@ -119,43 +118,45 @@ func (r *Routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
+	var own []ownRoute
+	for _, row := range rows {
+		if route, ok := parseRoute(row, clusterName); ok {
+			own = append(own, route)
+		}
+	}
+
+	return r.list(nodes, own), nil
+}
+
+// list returns the routes as the route controller gets them, and stores those that it is
+// to create again.
+func (r *Routes) list(nodes *nodeindex.Index, own []ownRoute) []*cloudprovider.Route {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.outdated)
+	served := map[key]bool{}
+	for _, o := range own {
+		served[o.key()] = served[o.key()] || !r.unrealized.Has(o.id) && !o.isOutdated(nodes.Node(o.node))
+	}
 	var list []*cloudprovider.Route
-	for _, row := range rows {
-		own, ok := parseRoute(row, clusterName)
-		if !ok {
+	for _, o := range own {
+		node := nodes.Node(o.node)
+		listed := &cloudprovider.Route{Name: o.id, TargetNode: types.NodeName(o.node), DestinationCIDR: route.TextOf(node, o.cidr)}
+		switch {
+		case !o.isTo(node):
+		case o.isOutdated(node) && !served[o.key()]:
+			r.outdated[o.key()] = append(r.outdated[o.key()], o.id)
+
+			continue
+		case o.isOutdated(node):
+			listed.Blackhole = true
+		case r.unrealized.Has(o.id):
 			continue
 		}
-		node := nodes.Node(own.node)
-		if leadsElsewhere(own, node) {
-			at := key{own.cidr, types.NodeName(own.node)}
-			r.outdated[at] = append(r.outdated[at], own.id)
-		} else if node == nil || !r.unrealized.Has(own.id) {
-			list = append(list, &cloudprovider.Route{
-				Name: own.id, TargetNode: types.NodeName(own.node), DestinationCIDR: route.TextOf(node, own.cidr),
-			})
-		}
+		list = append(list, listed)
 	}
 
-	return list, nil
-}
-
-// leadsElsewhere reports whether a route leads to no address of its Node, which has some.
-func leadsElsewhere(own ownRoute, node *v1.Node) bool {
-	if node == nil {
-		return false
-	}
-	if _, err := nextHopOf(node.Status.Addresses, own.cidr); err != nil {
-		return false
-	}
-
-	return !slices.ContainsFunc(node.Status.Addresses, func(a v1.NodeAddress) bool {
-		ip, err := address.Parse(a.Address)
-
-		return err == nil && slices.Contains(own.hops, ip)
-	})
+	return list
 }
 
 // CreateRoute creates a route to a Node, or corrects the one that leads to an address
@@ -168,39 +169,35 @@ func (r *Routes) CreateRoute(ctx context.Context, clusterName, nameHint string, 
 	return nil
 }
 
-func (r *Routes) create(ctx context.Context, clusterName, uid string, wanted *cloudprovider.Route) error {
+func (r *Routes) create(ctx context.Context, clusterName, uid string, route *cloudprovider.Route) error {
 	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
 	defer cancel()
-	cidr, err := netip.ParsePrefix(wanted.DestinationCIDR)
+	cidr, err := netip.ParsePrefix(route.DestinationCIDR)
 	if err != nil {
 		return apierr.Mark(apierr.ErrInvalid, err)
 	}
 	cidr = cidr.Masked()
-	hop, err := nextHopOf(wanted.TargetNodeAddresses, cidr)
+	hop, err := nextHopOf(route.TargetNodeAddresses, cidr)
 	if err != nil {
 		return err
 	}
-
-	ids := r.outdatedOf(key{cidr, wanted.TargetNode})
+	wanted := wantedRoute{cluster: clusterName, node: string(route.TargetNode), cidr: cidr, hop: hop}
+	ids := r.outdatedOf(key{cidr, wanted.node})
 	if len(ids) == 0 {
 		ids = []string{routeID(uid, cidr)}
-	}
-	made, err := newRoute(ids[0], clusterName, string(wanted.TargetNode), cidr, hop)
-	if err != nil {
-		return err
-	}
-	err = r.config.Wait.Poll(ctx, interval, limit, func() (bool, error) {
-		err := r.ensure(ctx, ids[0], made, hop)
-
-		return !errors.Is(err, nsx.ErrDeleting), err
-	})
-	if err != nil {
-		return err
 	}
 	for _, id := range ids[1:] {
 		if err := r.api.Delete(ctx, r.path(id)); err != nil {
 			return err
 		}
+	}
+	err = r.config.Wait.Poll(ctx, interval, limit, func() (bool, error) {
+		err := r.ensure(ctx, ids[0], wanted)
+
+		return !errors.Is(err, nsx.ErrDeleting), err
+	})
+	if err != nil {
+		return err
 	}
 
 	return r.waitRealized(ctx, ids[0])
@@ -216,25 +213,25 @@ func (r *Routes) outdatedOf(at key) []string {
 
 func (r *Routes) path(id string) string { return r.config.RouterPath + "/static-routes/" + id }
 
-// ensure creates a route, or has the one that exists lead to an address.
-func (r *Routes) ensure(ctx context.Context, id string, write nsx.Object, hop netip.Addr) error {
+// ensure creates a route, or corrects the one that exists.
+func (r *Routes) ensure(ctx context.Context, id string, wanted wantedRoute) error {
+	write, err := wanted.object(id)
+	if err != nil {
+		return err
+	}
 	for range maxStale {
 		_, err := r.api.Put(ctx, r.path(id), write)
 		if err == nil {
-			klog.FromContext(ctx).V(2).Info("Wrote route", "id", id, "nextHop", hop)
+			klog.FromContext(ctx).V(2).Info("Wrote route", "id", id, "nextHop", wanted.hop)
 		}
 		if !errors.Is(err, nsx.ErrExists) && !errors.Is(err, nsx.ErrStale) {
 			return err
 		}
 		exists, err := r.api.Get(ctx, r.path(id))
-		if err != nil {
+		if err != nil || wanted.isServedBy(exists) {
 			return err
 		}
-		var fields staticRoute
-		if err := exists.Into(&fields); err != nil || slices.Contains(fields.hops(), hop) {
-			return err
-		}
-		if write, err = redirect(exists, fields, hop); err != nil {
+		if write, err = wanted.correct(exists); err != nil {
 			return err
 		}
 	}

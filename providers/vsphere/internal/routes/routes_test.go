@@ -104,6 +104,9 @@ func (f *fixture) listed() []string {
 	f.must(err)
 	names := []string{}
 	for _, route := range list {
+		if route.Blackhole {
+			route.Name += ", to delete"
+		}
 		names = append(names, route.Name)
 	}
 	slices.Sort(names)
@@ -154,6 +157,7 @@ func TestFormat(t *testing.T) {
 		err    error
 	}{
 		"IPv4":     {"the first InternalIP of the family", node("node-1", "fd00::1", "192.0.2.1", "192.0.2.2"), "kubernetes_node-1_" + pods, "192.0.2.1", nil},
+		"both":     {"an InternalIP, whatever comes first", &v1.Node{ObjectMeta: kubetest.Node("node-1").ObjectMeta, Spec: v1.NodeSpec{PodCIDRs: []string{pods}}, Status: v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeExternalIP, Address: "198.51.100.1"}, {Type: v1.NodeInternalIP, Address: "192.0.2.1"}}}}, "kubernetes_node-1_" + pods, "192.0.2.1", nil},
 		"external": {"else the first ExternalIP", &v1.Node{ObjectMeta: kubetest.Node("node-1").ObjectMeta, Spec: v1.NodeSpec{PodCIDRs: []string{pods}}, Status: v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeExternalIP, Address: "198.51.100.1"}}}}, "kubernetes_node-1_" + pods, "198.51.100.1", nil},
 		"none":     {"no address of the family", node("node-1", "fd00::1"), "", "", apierr.ErrInvalid},
 		"long":     {"a name that NSX-T refuses is cut", node(long, "192.0.2.1"), ("kubernetes_" + long)[:238] + "_" + "c667c9bb3cb143ba", "192.0.2.1", nil},
@@ -203,7 +207,7 @@ func TestList(t *testing.T) {
 		for i := range 30 {
 			put(fmt.Sprintf("foreign-%d", i), nil, hops("192.0.2.1"))
 		}
-		if diff := cmp.Diff([]string{"gone-node", "more-hops", "upstream"}, f.listed()); diff != "" {
+		if diff := cmp.Diff([]string{"gone-node", "more-hops", "outdated, to delete", "upstream"}, f.listed()); diff != "" {
 			f.Errorf("-want +got:\n%s", diff)
 		}
 		f.SetNodes(f, []*v1.Node{node("node-1")})
@@ -214,6 +218,58 @@ func TestList(t *testing.T) {
 			f.Errorf("%d writes", f.Writes())
 		}
 	})
+}
+
+// TestOtherRange (VS-ROUTE-4, VS-ROUTE-5): a route to a range that its Node no longer has is listed, so that it is deleted,
+// whatever it leads to and whether it is realized.
+func TestOtherRange(t *testing.T) {
+	t.Parallel()
+	simulate(t, func(f *fixture) {
+		outdated := vspheretest.Tier1 + "/static-routes/outdated"
+		f.must(f.Put(outdated, nsxt.Object{"network": "10.244.9.0/24", "tags": tags("vsphere.k8s.io/cluster-name", cluster, "vsphere.k8s.io/node-name", "node-1"), "next_hops": hops("192.0.2.8")}))
+		n := node("node-1", "192.0.2.1")
+		f.SetNodes(f, []*v1.Node{n})
+		f.FailRealization(path, nsxt.Alarm{Code: 1, Message: "broken"})
+		if err := f.create(n); err == nil {
+			f.Error("a route that is not realized was created")
+		}
+		if diff := cmp.Diff([]string{"outdated"}, f.listed()); diff != "" {
+			f.Errorf("-want +got:\n%s", diff)
+		}
+		moved := node("node-1", "192.0.2.1")
+		moved.Spec.PodCIDRs = []string{"10.244.5.0/24"}
+		for _, nodes := range [][]*v1.Node{{moved}, nil} {
+			f.SetNodes(f, nodes)
+			if diff := cmp.Diff([]string{id, "outdated"}, f.listed()); diff != "" {
+				f.Errorf("%d Nodes (-want +got):\n%s", len(nodes), diff)
+			}
+		}
+	})
+}
+
+// TestRepaired (VS-ROUTE-6): a route with the ID of a new one that has other tags or another network gets what it should
+// have. Its other tags stay.
+func TestRepaired(t *testing.T) {
+	t.Parallel()
+	right := []string{"vsphere.k8s.io/cluster-name", cluster, "vsphere.k8s.io/node-name", "node-1"}
+	for name, exists := range map[string]nsxt.Object{
+		"another cluster": {"network": pods, "tags": tags("team", "blue", "vsphere.k8s.io/cluster-name", "former", "vsphere.k8s.io/node-name", "node-1"), "next_hops": hops("192.0.2.1")},
+		"another network": {"network": "10.99.0.0/24", "tags": tags(append([]string{"team", "blue"}, right...)...), "next_hops": hops("192.0.2.1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			simulate(t, func(f *fixture) {
+				n := node("node-1", "192.0.2.1")
+				f.SetNodes(f, []*v1.Node{n})
+				f.must(f.Put(path, exists))
+				f.must(f.create(n))
+				want := map[string]any{"network": pods, "tags": tags(append([]string{"team", "blue"}, right...)...)}
+				if diff := cmp.Diff(want, f.fields(path, "network", "tags")); diff != "" {
+					f.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 // TestCorrected (VS-ROUTE-4): a route that leads to a former address of its Node is corrected, with what people set on it,
@@ -230,7 +286,11 @@ func TestCorrected(t *testing.T) {
 		if got := f.listed(); len(got) != 0 {
 			f.Errorf("listed %s", got)
 		}
-		f.Interceptor().Inject("PutStaticRoute", simserver.Nth(2), simserver.Before(func() { f.must(f.PlantStale(path, nsxt.Stale412)) }))
+		f.Interceptor().Inject("DeleteStaticRoute", simserver.First(1), nsxt.Fault(403, 289))
+		if err := f.create(n); !errors.Is(err, apierr.ErrDenied) || len(f.listed()) != 0 {
+			f.Errorf("the other route was not deleted: %v", err)
+		}
+		f.Interceptor().Inject("PutStaticRoute", simserver.Nth(2), simserver.Before(func() { f.must(f.MakeStale(path, nsxt.Stale412)) }))
 		f.must(f.create(n))
 		got := fmt.Sprint(f.fields(path, "next_hops", "x_unknown"))
 		if want := fmt.Sprint(map[string]any{"next_hops": []any{map[string]any{"ip_address": "192.0.2.1", "admin_distance": 5}}, "x_unknown": "kept"}); got != want {
