@@ -38,7 +38,7 @@ func TestLogin(t *testing.T) {
 		}{
 			"basic":             {basic("admin", "secret"), 200, 0},
 			"wrong password":    {basic("admin", "wrong"), 403, 403},
-			"unknown account":   {basic("nobody", "secret"), 403, 403},
+			"unknown account":   {basic("unknown", "secret"), 403, 403},
 			"no credentials":    {anonymous, 403, 403},
 			"remote":            {remote("joe@corp", "pw"), 200, 0},
 			"remote, as local":  {basic("joe@corp", "pw"), 403, 403},

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// person is who changes objects directly, as somebody does in the user interface.
-const person = "somebody"
+// person is who changes objects directly, as people do in the user interface.
+const person = "user"
 
 // Get returns an object by its policy path, also while it is marked for deletion, and
 // whether there is one.
@@ -37,7 +37,7 @@ func (c *Cloud) List(resourceType string) map[string]Object {
 	return found
 }
 
-// Put creates or replaces an object, as somebody does in the user interface: with the checks
+// Put creates or replaces an object, as people do in the user interface: with the checks
 // of the API, but for revision and protection. What it makes or changes counts as there from
 // the start for [Cloud.Leaks] and [Cloud.Resources].
 func (c *Cloud) Put(path string, fields Object) error {
@@ -68,7 +68,7 @@ func (c *Cloud) Put(path string, fields Object) error {
 	return err
 }
 
-// Delete deletes an object, as somebody does in the user interface.
+// Delete deletes an object, as people do in the user interface.
 func (c *Cloud) Delete(path string) error {
 	return c.edit(path, func(o *object) error {
 		o.seed = nil

@@ -37,7 +37,7 @@ func (s StaleShape) err() *apiError {
 	return &apiError{status: e[0], code: e[1], module: modulePolicy, message: "The revision is not the current one."}
 }
 
-// MakeStale makes the revision of an object a later one, as a write of somebody else does,
+// MakeStale makes the revision of an object a later one, as another write does,
 // and has older ones refused in a shape. Run it by [simserver.Before] to have it between a
 // read and a write of a client.
 func (c *Cloud) MakeStale(path string, shape StaleShape) error {

@@ -111,7 +111,7 @@ func TestRepeated(t *testing.T) {
 		"proxy":               {"502", simserver.Page(http.StatusBadGateway), 2, nil},
 		"aborted":             {"500 with 607", nsxt.Fault(http.StatusInternalServerError, 607), 2, nil},
 		"dropped":             {"no response", simserver.Drop(), 2, nil},
-		"lost response":       {"the write was carried out: its revision is stale then", simserver.DropResponse(), 2, nsx.ErrStale},
+		"lost response":       {"the write was applied: its revision is stale then", simserver.DropResponse(), 2, nsx.ErrStale},
 		"no response in time": {"30 s are long enough", simserver.Slow(time.Minute), 1, apierr.ErrUnavailable},
 		"internal":            {"no other 500", nsxt.Fault(http.StatusInternalServerError, 1), 1, apierr.ErrUnavailable},
 		"no right":            {"not 403", nsxt.Fault(http.StatusForbidden, 289), 1, apierr.ErrDenied},

@@ -71,7 +71,7 @@ func TestLimiter(t *testing.T) {
 			l.slots <- struct{}{}
 		}
 		if err := l.do(ended, func(time.Duration) {}, func() error { return errors.New("sent") }); !errors.Is(err, apierr.ErrThrottled) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a call that waited in vain: %v", err)
+			t.Errorf("a call that waited until its context ended: %v", err)
 		}
 	})
 }

@@ -34,7 +34,7 @@ type Token struct {
 	http    *http.Client
 	clock   clock.PassiveClock
 
-	// lock is taken by whoever reads or exchanges the token.
+	// lock is held while the token is read or exchanged.
 	lock    chan struct{}
 	access  config.Secret
 	renewAt time.Time
