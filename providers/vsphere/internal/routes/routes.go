@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,9 +62,9 @@ type Routes struct {
 	nodes  atomic.Pointer[nodeindex.Index]
 
 	mu sync.Mutex
-	// outdated are the IDs of routes that lead to an address which their Node no longer
+	// outdated has the ID of a route that leads to an address which its Node no longer
 	// has.
-	outdated map[key][]string
+	outdated map[key]string
 	// unrealized are the IDs of routes that were made and not realized in time.
 	unrealized sets.Set[string]
 }
@@ -81,7 +82,7 @@ var (
 
 // New returns the routes of a gateway.
 func New(config Config, api API) *Routes {
-	return &Routes{config: config, api: api, outdated: map[key][]string{}, unrealized: sets.New[string]()}
+	return &Routes{config: config, api: api, outdated: map[key]string{}, unrealized: sets.New[string]()}
 }
 
 // SetInformers has the addresses of Nodes looked up.
@@ -145,7 +146,7 @@ func (r *Routes) list(nodes *nodeindex.Index, own []ownRoute) []*cloudprovider.R
 		switch {
 		case !o.isTo(node):
 		case o.isOutdated(node) && !served[o.key()]:
-			r.outdated[o.key()] = append(r.outdated[o.key()], o.id)
+			r.outdated[o.key()] = o.id
 
 			continue
 		case o.isOutdated(node):
@@ -182,17 +183,9 @@ func (r *Routes) create(ctx context.Context, clusterName, uid string, route *clo
 		return err
 	}
 	wanted := wantedRoute{cluster: clusterName, node: string(route.TargetNode), cidr: cidr, hop: hop}
-	ids := r.outdatedOf(key{cidr, wanted.node})
-	if len(ids) == 0 {
-		ids = []string{routeID(uid, cidr)}
-	}
-	for _, id := range ids[1:] {
-		if err := r.api.Delete(ctx, r.path(id)); err != nil {
-			return err
-		}
-	}
+	id := cmp.Or(r.outdatedOf(key{cidr, wanted.node}), routeID(uid, cidr))
 	err = r.config.Wait.Poll(ctx, interval, limit, func() (bool, error) {
-		err := r.ensure(ctx, ids[0], wanted)
+		err := r.ensure(ctx, id, wanted)
 
 		return !errors.Is(err, nsx.ErrDeleting), err
 	})
@@ -200,11 +193,11 @@ func (r *Routes) create(ctx context.Context, clusterName, uid string, route *clo
 		return err
 	}
 
-	return r.waitRealized(ctx, ids[0])
+	return r.waitRealized(ctx, id)
 }
 
-// outdatedOf returns the IDs of the routes that a new one takes the place of.
-func (r *Routes) outdatedOf(at key) []string {
+// outdatedOf returns the ID of the route that is to be corrected, empty if there is none.
+func (r *Routes) outdatedOf(at key) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
