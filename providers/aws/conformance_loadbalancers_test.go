@@ -34,7 +34,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		Unmanaged:   []map[string]string{{kind: "external"}, {kind: "nlb-ip"}},
 		Without:     loadbalancers.Capabilities{MixedProtocols: true, Affinity: true, RequestedIP: true},
 		Timeout:     longest,
-		Patience:    time.Minute,
+		NoticeTime:  time.Minute,
 		FaultPoints: 1, // TestCrash has all of them
 		How:         loadbalancers.How{InMemory: true},
 	}

@@ -24,7 +24,7 @@ func TestConformanceRoutes(t *testing.T) {
 		},
 		Budget:      suite.Budget{List: 2, Create: 3},
 		Timeout:     longest,
-		Patience:    time.Minute,
+		NoticeTime:  time.Minute,
 		FaultPoints: 6,
 		How:         suite.How{InMemory: true},
 	})

@@ -52,7 +52,7 @@ func TestConformance(t *testing.T) {
 		Budget:       suite.Budget{Initialize: 10, Steady: 3, Lifecycle: 3},
 		Timeout:      quick.instances.Timeout,
 		MaxStaleness: 3 * time.Second,
-		Patience:     time.Minute,
+		NoticeTime:   time.Minute,
 		How:          suite.How{InMemory: true},
 	})
 }

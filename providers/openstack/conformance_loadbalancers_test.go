@@ -61,7 +61,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 			adapter := balancersSuite(func(t testing.TB) loadbalancers.Cloud { return newBalancersAdapter(t, kind.options, kind.config) })
 			adapter.Budget.Services = 10
 			adapter.Timeout = longest
-			adapter.Patience = time.Minute
+			adapter.NoticeTime = time.Minute
 			adapter.InMemory = true
 			adapter.FaultPoints = 2 // TestCrash has all of them
 			adapter.Without.FaultInjection = profile.Race

@@ -40,7 +40,7 @@ func TestConformanceRoutes(t *testing.T) {
 				// The networks of the router are read before the first change.
 				Budget:      suite.Budget{List: 2, Create: tc.create},
 				Timeout:     10 * time.Second,
-				Patience:    time.Minute,
+				NoticeTime:  time.Minute,
 				FaultPoints: 6,
 				How:         suite.How{InMemory: true},
 			})

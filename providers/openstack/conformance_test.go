@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 	adapter.Budget = nodes.Budget{Initialize: 30, Steady: 10, Lifecycle: 5}
 	adapter.Timeout = hasty().instances.Timeout
 	adapter.MaxStaleness = 4 * time.Second
-	adapter.Patience = time.Minute
+	adapter.NoticeTime = time.Minute
 	adapter.InMemory = true
 	nodes.Run(t, adapter)
 }

@@ -60,7 +60,7 @@ func TestServicesLoadBalancers(t *testing.T) {
 		"refused: a malformed source range",
 	}
 	adapter.Timeout = servicesTimeout
-	adapter.Patience = servicesTimeout
+	adapter.NoticeTime = servicesTimeout
 	adapter.Serial = true
 	loadbalancers.Run(t, adapter)
 }

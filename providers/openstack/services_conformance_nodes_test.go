@@ -34,7 +34,7 @@ func TestServicesConformance(t *testing.T) {
 	adapter.Budget = nodes.Budget{Nodes: 20, Initialize: 15, Steady: 4, Lifecycle: 4}
 	adapter.Timeout = patient().instances.Timeout
 	adapter.MaxStaleness = 8 * time.Second
-	adapter.Patience = 2 * time.Minute
+	adapter.NoticeTime = 2 * time.Minute
 	nodes.Run(t, adapter)
 }
 

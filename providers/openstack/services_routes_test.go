@@ -43,7 +43,7 @@ func TestServicesRoutes(t *testing.T) {
 				Without:     suite.Capabilities{ColdStart: tc.without != nil, FaultInjection: tc.without != nil},
 				Budget:      suite.Budget{Routes: 20, List: 2, Create: tc.create},
 				Timeout:     5 * servicesRequest,
-				Patience:    time.Minute,
+				NoticeTime:  time.Minute,
 				FaultPoints: 3,
 				How:         suite.How{Serial: true},
 			})

@@ -29,7 +29,7 @@ func TestConformanceRoutes(t *testing.T) {
 		// A route is written, and its realized state is read until it is there.
 		Budget:      suite.Budget{List: 1, Create: 4},
 		Timeout:     40 * time.Second, // one call may take 30
-		Patience:    2 * time.Minute,  // of a password that is refused at the start
+		NoticeTime:  2 * time.Minute,  // of a password that is refused at the start
 		FaultPoints: 4,
 		How:         suite.How{InMemory: true},
 	})

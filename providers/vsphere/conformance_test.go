@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 		Budget:       nodes.Budget{Initialize: 20, Steady: 10, Lifecycle: 0},
 		Timeout:      hasty().instances.Timeout,
 		MaxStaleness: 6 * time.Second, // until a feed that was cut off notices
-		Patience:     4 * time.Minute, // of a password that is refused at the start
+		NoticeTime:   4 * time.Minute, // of a password that is refused at the start
 		How:          nodes.How{InMemory: true},
 	})
 }

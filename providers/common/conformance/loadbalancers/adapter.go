@@ -48,10 +48,10 @@ type Adapter struct {
 	Without Capabilities
 	// Budget limits the number of cloud calls.
 	Budget Budget
-	// Timeout, Patience and How are as in nodes.Adapter. Timeout is for the
+	// Timeout, NoticeTime and How are as in nodes.Adapter. Timeout is for the
 	// longest of the calls that create, change or delete a load balancer.
-	Timeout  time.Duration
-	Patience time.Duration
+	Timeout    time.Duration
+	NoticeTime time.Duration
 	How
 	// FaultPoints limits at how many calls of an operation each kind of fault is
 	// injected, spread over all of them. 0 is every call.

@@ -13,13 +13,13 @@ import (
 
 // build is how providers are built: fast or slow, correct or as a mutant.
 type build struct {
-	timeout   time.Duration
-	patience  time.Duration
-	sparse    bool // the provider supports TCP alone and nothing special
-	waiting   bool // the provider requests to be called again
-	noting    bool // the provider writes into Services
-	faulty    func(*balancers)
-	balancers func(*balancers) cloudprovider.LoadBalancer
+	timeout    time.Duration
+	noticeTime time.Duration
+	sparse     bool // the provider supports TCP alone and nothing special
+	waiting    bool // the provider requests to be called again
+	noting     bool // the provider writes into Services
+	faulty     func(*balancers)
+	balancers  func(*balancers) cloudprovider.LoadBalancer
 }
 
 // adapter returns the adapter of such a provider.
@@ -37,7 +37,7 @@ func (b build) adapter() Adapter {
 		Without:     Capabilities{RequestedIP: true},
 		Budget:      Budget{Services: 30, Create: 9, Resync: 2},
 		Timeout:     b.timeout,
-		Patience:    b.patience,
+		NoticeTime:  b.noticeTime,
 		How:         How{InMemory: true},
 	}
 	if b.sparse {
@@ -51,7 +51,7 @@ func (b build) adapter() Adapter {
 // slow returns the prepared adapter of a provider with the timeouts of a real one.
 func (b build) slow(t *testing.T) Adapter {
 	t.Helper()
-	b.timeout, b.patience = 4*time.Second, 10*time.Second
+	b.timeout, b.noticeTime = 4*time.Second, 10*time.Second
 	adapter, err := b.adapter().prepare()
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ type fixture struct {
 // newFixture makes the test cloud of one case.
 func newFixture(t testing.TB, adapter Adapter) *fixture {
 	t.Helper()
-	limits := harness.Limits{Timeout: adapter.Timeout, Patience: adapter.Patience}
+	limits := harness.Limits{Timeout: adapter.Timeout, NoticeTime: adapter.NoticeTime}
 
 	return &fixture{
 		Mutable: harness.Mutable[Cloud]{Fixture: harness.NewFixture(t, adapter.NewCloud(t), limits)},
@@ -196,7 +196,7 @@ const maxRetryDelay = 100 * time.Millisecond
 // persist makes a call as the service controller does, again as long as the
 // provider requests that.
 func (f *fixture) persist(call func() error) error {
-	deadline := time.Now().Add(f.Patience)
+	deadline := time.Now().Add(f.NoticeTime)
 	for {
 		err := call()
 		later, ok := errors.AsType[*api.RetryError](err)

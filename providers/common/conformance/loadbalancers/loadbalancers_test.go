@@ -12,7 +12,7 @@ import (
 // TestCorrectProvider runs the suite as a provider would, in real time.
 func TestCorrectProvider(t *testing.T) {
 	t.Parallel()
-	Run(t, build{timeout: 2 * time.Second, patience: time.Minute}.adapter())
+	Run(t, build{timeout: 2 * time.Second, noticeTime: time.Minute}.adapter())
 }
 
 // TestCorrectProviderSlowly runs every case with the timeouts of a real provider,

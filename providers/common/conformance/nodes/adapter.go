@@ -36,9 +36,9 @@ type Adapter struct {
 	// settings when the cloud does not respond. The default is 30 s, that of
 	// instance.Options; a provider connected with less makes the suite faster.
 	Timeout time.Duration
-	// Patience is how long the provider may take to notice what happened in the
+	// NoticeTime is how long the provider may take to notice what happened in the
 	// cloud, its backoff after a failure included. The default is 30 s.
-	Patience time.Duration
+	NoticeTime time.Duration
 	// MaxStaleness is how long the connected provider may use what it read from
 	// the cloud before: the age of its lists, the time until it notices that a
 	// feed ended, the backoff after a failed query. A failure lasts twice as long.

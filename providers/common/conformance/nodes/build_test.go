@@ -18,7 +18,7 @@ import (
 type build struct {
 	timeout      time.Duration
 	maxStaleness time.Duration
-	patience     time.Duration
+	noticeTime   time.Duration
 	options      func(*instance.Options)
 	client       func(*client)
 	source       func(*source) instance.Source
@@ -40,7 +40,7 @@ func (b build) adapter() Adapter {
 		Elsewhere:    func(id string) []string { return []string{sim.Scheme + "other/" + number(id)} },
 		Budget:       Budget{Nodes: 60, Initialize: 10, Steady: 5, Lifecycle: 5},
 		Timeout:      b.timeout,
-		Patience:     b.patience,
+		NoticeTime:   b.noticeTime,
 		MaxStaleness: b.maxStaleness,
 		How:          How{InMemory: true},
 	}
@@ -49,7 +49,7 @@ func (b build) adapter() Adapter {
 // slow returns the prepared adapter of a provider with the timeouts of a real one.
 func (b build) slow(t *testing.T) Adapter {
 	t.Helper()
-	b.timeout, b.maxStaleness, b.patience = 4*time.Second, 4*time.Second, 10*time.Second
+	b.timeout, b.maxStaleness, b.noticeTime = 4*time.Second, 4*time.Second, 10*time.Second
 	adapter, err := b.adapter().prepare()
 	if err != nil {
 		t.Fatal(err)

@@ -55,14 +55,14 @@ func (f *fixture) cluster() []machine {
 // after an error, each time later.
 func (f *fixture) initializeWithBackoff(m machine, node *v1.Node) error {
 	f.T.Helper()
-	deadline := time.Now().Add(f.Patience)
+	deadline := time.Now().Add(f.NoticeTime)
 	for pause := 5 * time.Millisecond; ; pause *= 2 {
 		got, err := f.metadata(node)
 		if err == nil && got != nil {
 			return checkMetadata(got, m.ProviderID, m)
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("not initialized within %s: %v, %w", f.Patience, got, err)
+			return fmt.Errorf("not initialized within %s: %v, %w", f.NoticeTime, got, err)
 		}
 		time.Sleep(pause)
 	}
@@ -149,7 +149,7 @@ func mixedLoad(f *fixture) {
 // case at once.
 func (f *fixture) queryOften(node *v1.Node, check func(r results) (complete bool, err error)) {
 	f.T.Helper()
-	deadline := time.Now().Add(f.Patience)
+	deadline := time.Now().Add(f.NoticeTime)
 	for good := 0; good < harness.Rounds; {
 		r := f.query(node)[0]
 		complete, err := check(r)
@@ -161,7 +161,7 @@ func (f *fixture) queryOften(node *v1.Node, check func(r results) (complete bool
 		case complete:
 			good++
 		case time.Now().After(deadline):
-			f.T.Errorf("node %q: no results within %s: %v", node.Spec.ProviderID, f.Patience, r.errs())
+			f.T.Errorf("node %q: no results within %s: %v", node.Spec.ProviderID, f.NoticeTime, r.errs())
 
 			return
 		}

@@ -152,7 +152,7 @@ func queuedAfterOutage(f *fixture, failure conformance.Failure) {
 	f.Cloud.ClearFaults(f.T)
 	limit := queueLimit
 	if failure == conformance.Refusing {
-		limit = f.Patience
+		limit = f.NoticeTime
 	}
 	f.initializeQueued(machines, queued, limit)
 }

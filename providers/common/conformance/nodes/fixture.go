@@ -33,7 +33,7 @@ type fixture struct {
 // newFixture makes the test cloud of one case.
 func newFixture(t testing.TB, adapter Adapter) *fixture {
 	t.Helper()
-	limits := harness.Limits{Timeout: adapter.Timeout, Patience: adapter.Patience}
+	limits := harness.Limits{Timeout: adapter.Timeout, NoticeTime: adapter.NoticeTime}
 
 	return &fixture{Fixture: harness.NewFixture(t, adapter.NewCloud(t), limits), adapter: adapter}
 }

@@ -23,10 +23,10 @@ type Adapter struct {
 	Without Capabilities
 	// Budget limits the number of cloud calls.
 	Budget Budget
-	// Timeout, Patience and How are as in nodes.Adapter, FaultPoints as in
+	// Timeout, NoticeTime and How are as in nodes.Adapter, FaultPoints as in
 	// loadbalancers.Adapter.
-	Timeout  time.Duration
-	Patience time.Duration
+	Timeout    time.Duration
+	NoticeTime time.Duration
 	How
 	FaultPoints int
 

@@ -11,10 +11,10 @@ import (
 
 // build is how providers are built: fast or slow, correct or as a mutant.
 type build struct {
-	timeout  time.Duration
-	patience time.Duration
-	faulty   func(*provider)
-	routes   func(*provider) cloudprovider.Routes
+	timeout    time.Duration
+	noticeTime time.Duration
+	faulty     func(*provider)
+	routes     func(*provider) cloudprovider.Routes
 }
 
 // adapter returns the adapter of such a provider.
@@ -24,17 +24,17 @@ func (b build) adapter() Adapter {
 		NewCloud: func(t testing.TB) Cloud {
 			return &cloud{Cloud: sim.New(t), build: b, notes: map[string]bool{}}
 		},
-		Budget:   Budget{Routes: 20, List: 1, Create: 1},
-		Timeout:  b.timeout,
-		Patience: b.patience,
-		How:      How{InMemory: true},
+		Budget:     Budget{Routes: 20, List: 1, Create: 1},
+		Timeout:    b.timeout,
+		NoticeTime: b.noticeTime,
+		How:        How{InMemory: true},
 	}
 }
 
 // slow returns the prepared adapter of a provider with the timeouts of a real one.
 func (b build) slow(t *testing.T) Adapter {
 	t.Helper()
-	b.timeout, b.patience = 4*time.Second, 10*time.Second
+	b.timeout, b.noticeTime = 4*time.Second, 10*time.Second
 	adapter, err := b.adapter().prepare()
 	if err != nil {
 		t.Fatal(err)

@@ -17,17 +17,17 @@ import (
 
 // Defaults of the adapters.
 const (
-	defaultTimeout  = 30 * time.Second
-	defaultPatience = 30 * time.Second
+	defaultTimeout    = 30 * time.Second
+	defaultNoticeTime = 30 * time.Second
 )
 
 // Limits are how long a case waits.
 type Limits struct {
 	// Timeout is how long the connected provider may take for one call.
 	Timeout time.Duration
-	// Patience is how long it may take until it has noticed what happened in the
+	// NoticeTime is how long it may take until it has noticed what happened in the
 	// cloud.
-	Patience time.Duration
+	NoticeTime time.Duration
 }
 
 // Fixture is what one case works with: a new test cloud.
@@ -42,7 +42,7 @@ type Fixture[C conformance.Cloud] struct {
 // NewFixture returns the fixture of one case.
 func NewFixture[C conformance.Cloud](t testing.TB, cloud C, limits Limits) *Fixture[C] {
 	limits.Timeout = cmp.Or(limits.Timeout, defaultTimeout)
-	limits.Patience = cmp.Or(limits.Patience, defaultPatience)
+	limits.NoticeTime = cmp.Or(limits.NoticeTime, defaultNoticeTime)
 
 	return &Fixture[C]{T: t, Cloud: cloud, Limits: limits}
 }

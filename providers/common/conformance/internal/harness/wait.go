@@ -64,14 +64,14 @@ func Do[C conformance.Cloud](f *Fixture[C], what string, call func(context.Conte
 // Eventually waits until a check no longer returns an error.
 func (f *Fixture[C]) Eventually(what string, check func() error) {
 	f.T.Helper()
-	deadline := time.Now().Add(f.Patience)
+	deadline := time.Now().Add(f.NoticeTime)
 	for {
 		err := check()
 		if err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
-			f.T.Fatalf("%s: not within %s: %v", what, f.Patience, err)
+			f.T.Fatalf("%s: not within %s: %v", what, f.NoticeTime, err)
 		}
 		time.Sleep(Interval)
 	}
