@@ -27,7 +27,7 @@ func (f *fixture) add(route *cloudprovider.Route) error {
 	f.T.Helper()
 
 	return f.call("CreateRoute", route, func(ctx context.Context) error {
-		return f.routes.CreateRoute(ctx, cluster, "uid-of-"+string(route.TargetNode), route)
+		return f.routes.CreateRoute(ctx, cluster, hintOf(route), route)
 	})
 }
 
@@ -103,3 +103,7 @@ func (f *fixture) listed(cidr string) *cloudprovider.Route {
 
 	return nil
 }
+
+// hintOf returns the name that the route controller suggests for a route: the UID of its
+// Node.
+func hintOf(route *cloudprovider.Route) string { return "uid-of-" + string(route.TargetNode) }

@@ -75,7 +75,11 @@ func canceledReturns(f *fixture) {
 
 			return err
 		},
-		"CreateRoute": func(ctx context.Context) error { return f.routes.CreateRoute(ctx, cluster, "", routeOf(nodes[2])) },
+		"CreateRoute": func(ctx context.Context) error {
+			route := routeOf(nodes[2])
+
+			return f.routes.CreateRoute(ctx, cluster, hintOf(route), route)
+		},
 		"DeleteRoute": func(ctx context.Context) error { return f.routes.DeleteRoute(ctx, cluster, routeOf(nodes[0])) },
 	}
 	for _, what := range slices.Sorted(maps.Keys(calls)) {
