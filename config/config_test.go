@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"encoding/json"
 	"net/netip"
 	"testing"
 
@@ -24,8 +25,16 @@ type cloud struct {
 		Nets     config.CIDRs    `gcfg:"nets"`
 		Limit    *int32          `gcfg:"limit"`
 		Hosts    []string        `gcfg:"hosts"`
+		Labels   labels          `gcfg:"labels"`
 	}
 	VirtualCenter map[string]*center
+}
+
+// labels are the value of a key that takes a mapping.
+type labels map[string]string
+
+func (l *labels) UnmarshalText(text []byte) error {
+	return json.Unmarshal(text, (*map[string]string)(l))
 }
 
 type center struct {
@@ -47,7 +56,6 @@ func schema() config.Schema {
 			{Section: "Global", Key: "service-account"}:  "it is no longer used",
 			{Section: "VirtualCenter", Key: "datastore"}: "the CSI driver reads it",
 		},
-		Unsupported: map[string]string{"LoadBalancer": "[LoadBalancer] is not supported yet"},
 	}
 }
 

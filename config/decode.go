@@ -18,9 +18,6 @@ type Schema struct {
 	// Foreign are sections and keys that other programs read in the same files,
 	// without subsections. They get a note that names their owner.
 	Foreign map[Name]string
-	// Unsupported are sections that are known but do nothing yet. Each gets one
-	// warning with the text given.
-	Unsupported map[string]string
 }
 
 // canonical returns a name with its section as the decoded structs call it.
@@ -96,14 +93,10 @@ type decoder struct {
 }
 
 func (d *decoder) entry(e entry) {
-	if text, ok := lookupSection(d.schema.Unsupported, e.name.Section); ok {
-		if d.first(Name{Section: e.name.Section}) {
-			d.problems.Warnf(e.at, "%s", text)
-		}
-
+	takesNames, known := lookupSection(d.sections, e.name.Section)
+	if done := d.mapping(e, takesNames); done {
 		return
 	}
-	takesNames, known := lookupSection(d.sections, e.name.Section)
 	switch {
 	case !known:
 		d.unknownSection(e)
@@ -113,6 +106,28 @@ func (d *decoder) entry(e entry) {
 	default:
 		d.set(e)
 	}
+}
+
+// mapping sets a key to a mapping, and reports whether an entry is done with: a mapping that
+// is no value, or a key of one that is.
+func (d *decoder) mapping(e entry, takesNames bool) bool {
+	key := Name{Section: e.name.Section, Key: e.name.Key}
+	if e.name.Sub != "" {
+		key.Key = kebab(e.name.Sub)
+	}
+	field, known := d.field(key)
+	isValue := d.format == YAML && !takesNames && known && field.takesMapping()
+	switch {
+	case !e.mapping:
+		return isValue && e.name.Sub != ""
+	case !isValue:
+	case e.fault != "":
+		d.problems.Errorf(e.at, "%s %s", e.written, e.fault)
+	default:
+		d.set(e)
+	}
+
+	return true
 }
 
 // plain reports whether an entry of a YAML file is something that gcfg can

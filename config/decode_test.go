@@ -295,15 +295,18 @@ my section: 1
 				"note: cloud.conf:3:15: vcenter.x.datastore is ignored: the CSI driver reads it",
 			},
 		},
-		"unsupported": {
-			reason: "one warning for the whole section",
-			text:   "[LoadBalancer]\nsize = SMALL\nfoo\n[loadbalancer]\n",
-			want:   []string{"warning: cloud.conf:1:1: [LoadBalancer] is not supported yet"},
+		"mappings": {
+			reason: "a mapping is the value of a key that takes one, and of no other key",
+			text:   "global:\n  labels: {aB: x, c: \"1\"}\n  count: {a: b}\nunknown: {a: {b: c}}\n",
+			want: []string{
+				"error: cloud.conf:3:3: global.count must be a plain value, not a mapping",
+				"warning: cloud.conf:4:1: unknown section unknown",
+			},
 		},
-		"unsupported in YAML": {
-			reason: "one warning, mappings and all",
-			text:   "loadBalancer:\n  size: SMALL\n  tags: {owner: me}\n",
-			want:   []string{"warning: cloud.conf:1:1: [LoadBalancer] is not supported yet"},
+		"mapping of no texts": {
+			reason: "what is nested, or null",
+			text:   "global:\n  labels: {a: {b: c}}\n",
+			want:   []string{"error: cloud.conf:2:3: global.labels must be a mapping of names to texts"},
 		},
 		"shapes that YAML allows": {
 			reason: "null entries, lists and mappings where a plain value belongs",
@@ -411,17 +414,27 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// A mapping in YAML has the names as they are written, and is where it is in the file.
+func TestMapping(t *testing.T) {
+	t.Parallel()
+	got, file := new(cloud), parse(t, "global:\n  labels: {aB: x, \"c d\": \"{\\\"\"}\n")
+	if problems := file.Decode(schema(), got); len(problems) > 0 {
+		t.Error(describe(problems))
+	}
+	compare(t, "names are not converted", labels{"aB": "x", "c d": `{"`}, got.Global.Labels)
+	compare(t, "place", "cloud.conf:2:3", file.At(schema(), config.Name{Section: "Global", Key: "labels"}).String())
+}
+
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	problems := parse(t, "[Glob]\n[Workspace]\n[LoadBalancer]\n[Global]\nnam = a\n").Decode(schema(), new(cloud))
+	problems := parse(t, "[Glob]\n[Workspace]\n[Global]\nnam = a\n").Decode(schema(), new(cloud))
 	if err := problems.Err(); err != nil {
 		t.Errorf("warnings and notes prevent no start, got: %v", err)
 	}
 	compare(t, "strict makes unknown names errors, and nothing else", []string{
 		"error: cloud.conf:1:1: unknown section [Glob], did you mean [Global]?",
 		"note: cloud.conf:2:1: [Workspace] is ignored: the in-tree provider reads it",
-		"warning: cloud.conf:3:1: [LoadBalancer] is not supported yet",
-		"error: cloud.conf:5:1: unknown key [Global] nam, did you mean name?",
+		"error: cloud.conf:4:1: unknown key [Global] nam, did you mean name?",
 	}, describe(problems.Strict()))
 	if problems[0].Severity != config.Warning {
 		t.Error("Strict changed the problems it was called on")
@@ -432,7 +445,7 @@ func TestProblems(t *testing.T) {
 	}
 	compare(t, "one line for each error", []string{
 		"cloud.conf:1:1: unknown section [Glob], did you mean [Global]?",
-		"cloud.conf:5:1: unknown key [Global] nam, did you mean name?",
+		"cloud.conf:4:1: unknown key [Global] nam, did you mean name?",
 	}, strings.Split(err.Error(), "\n"))
 
 	var own config.Problems

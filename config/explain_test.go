@@ -26,6 +26,7 @@ func TestExplain(t *testing.T) {
 				"[Global] nets =  | default",
 				"[Global] limit = 3 | cloud.conf:6:1",
 				"[Global] hosts = [] | default",
+				"[Global] labels = map[] | default",
 				`[VirtualCenter "east"] server = inherited | inherited from [Global]`,
 				`[VirtualCenter "east"] password =  | default`,
 				`[VirtualCenter "east"] tags =  | default`,
@@ -47,6 +48,7 @@ func TestExplain(t *testing.T) {
 				"[Global] nets =  | default",
 				"[Global] limit =  | default",
 				"[Global] hosts = [] | default",
+				"[Global] labels = map[] | default",
 			},
 		},
 		"YAML": {
@@ -62,6 +64,7 @@ func TestExplain(t *testing.T) {
 				"[Global] nets = 10.0.0.0/8 | cloud.conf:5:3",
 				"[Global] limit =  | default",
 				"[Global] hosts = [] | default",
+				"[Global] labels = map[] | default",
 			},
 		},
 	}

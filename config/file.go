@@ -74,11 +74,12 @@ type entry struct {
 	literal string
 	blank   bool
 
-	// What only YAML can express: a null, a list, and what is wrong with a
-	// value that is neither a scalar nor a list of them.
-	null  bool
-	list  bool
-	fault string
+	// What only YAML can express: a null, a list, a mapping, whose keys are also
+	// those of a subsection, and what is wrong with a value that is none of these.
+	null    bool
+	list    bool
+	mapping bool
+	fault   string
 }
 
 // Read reads and parses the cloud-config at path. Errors name the path.

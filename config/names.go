@@ -18,6 +18,11 @@ func (f field) takesList() bool {
 	return f.value.Kind() == reflect.Slice
 }
 
+// takesMapping reports whether a mapping can be the value of the key.
+func (f field) takesMapping() bool {
+	return f.value.Kind() == reflect.Map
+}
+
 // fields lists the keys of all sections of the targets in the order they are
 // declared, subsections sorted. With no values in a map of subsections, schema
 // lists the keys such a subsection can have.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,7 +100,7 @@ func (w *yamlWalker) position(node *yaml.Node) Position {
 }
 
 // section writes the header of a section and what is in it. A mapping inside a
-// section is a subsection.
+// section is a subsection, and written as the value of a key as well: a JSON object.
 func (w *yamlWalker) section(name Name, key, body *yaml.Node) {
 	header := entry{name: name, at: w.position(key), written: dotted(name.Section, name.Sub, "")}
 	if body.Kind != yaml.MappingNode && !isNull(body) {
@@ -109,6 +110,8 @@ func (w *yamlWalker) section(name Name, key, body *yaml.Node) {
 	if body.Kind != yaml.MappingNode {
 		return
 	}
+	whole := entry{name: Name{Section: name.Section, Key: kebab(name.Sub)}, at: header.at, written: header.written, mapping: true}
+	texts := map[string]string{}
 	for key, value := range w.pairs(body) {
 		if name.Sub == "" && value.Kind == yaml.MappingNode {
 			w.section(Name{Section: name.Section, Sub: key.Value}, key, value)
@@ -116,7 +119,22 @@ func (w *yamlWalker) section(name Name, key, body *yaml.Node) {
 			continue
 		}
 		w.key(name, key, value)
+		if value.Kind != yaml.ScalarNode || isNull(value) {
+			whole.fault = "must be a mapping of names to texts"
+		}
+		texts[key.Value] = value.Value
 	}
+	if name.Sub == "" {
+		return
+	}
+	value, err := json.Marshal(texts)
+	if err == nil {
+		whole.literal, err = quote(string(value))
+	}
+	if err != nil {
+		whole.fault = err.Error()
+	}
+	w.add(whole)
 }
 
 func (w *yamlWalker) key(section Name, key, value *yaml.Node) {

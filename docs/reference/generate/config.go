@@ -114,9 +114,6 @@ func (p *configWriter) others(schema config.Schema) {
 	for name, owner := range schema.Foreign {
 		names[owner] = append(names[owner], "`"+name.String()+"`")
 	}
-	for name, text := range schema.Unsupported {
-		names[text] = append(names[text], "`["+name+"]`")
-	}
 	if len(names) == 0 {
 		return
 	}

@@ -42,9 +42,8 @@ func TestProviderPart(t *testing.T) {
 		err := p.provider(provider.Descriptor{Summary: "Test cloud", Reference: provider.Reference{
 			Config: new(fixture), YAML: yaml,
 			Schema: config.Schema{
-				Aliases:     map[string]string{"vm": "Machine"},
-				Foreign:     map[config.Name]string{{Section: "Disk"}: "somebody reads it", {Section: "Global", Key: "zone"}: "somebody reads it"},
-				Unsupported: map[string]string{"Route": "not yet: [Route] is ignored"},
+				Aliases: map[string]string{"vm": "Machine"},
+				Foreign: map[config.Name]string{{Section: "Disk"}: "somebody reads it", {Section: "Global", Key: "zone"}: "somebody reads it"},
 			},
 			Environment: []provider.Variable{
 				{Name: "CLOUD_PROVIDER", Sets: config.Name{Section: "Global", Key: "provider"}},
@@ -139,7 +138,7 @@ func TestDefaults(t *testing.T) {
 	files := map[string]string{
 		"aws":       "[Global]\n[ServiceOverride \"name\"]\nService = EC2\nRegion = r\nURL = https://ec2.example.com\nSigningRegion = r\n",
 		"openstack": "[Global]\nauth-url = https://keystone.example.com\nusername = u\npassword = p\ndomain-id = d\ntenant-id = t\n[LoadBalancerClass \"name\"]\n",
-		"vsphere":   "[Global]\nuser = u\npassword = p\n[VirtualCenter \"name\"]\n",
+		"vsphere":   "[Global]\nuser = u\npassword = p\n[VirtualCenter \"name\"]\n[LoadBalancerClass \"name\"]\n",
 	}
 	l := newLibrary(root)
 	for _, d := range all.Descriptors() {
