@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -20,6 +21,32 @@ const (
 // https://github.com/vmware/terraform-provider-nsxt/issues/1193.
 func (c *Client) List(ctx context.Context, path string) ([]Object, error) {
 	return c.rows(ctx, request{method: http.MethodGet, path: path, query: url.Values{"sort_by": {"id"}}})
+}
+
+// Search returns the objects that match a query, see [Quote]. It shows a change some time
+// later, and objects that are being deleted; it matches too much, without case and in parts
+// of a value. The number of calls does not depend on other objects.
+func (c *Client) Search(ctx context.Context, query string) ([]Object, error) {
+	return c.rows(ctx, request{
+		method: http.MethodGet, path: "/search/query", query: url.Values{"query": {query}, "sort_by": {"unique_id"}},
+	})
+}
+
+// reserved are the characters with a meaning in queries:
+// https://developer.broadcom.com/xapis/nsx-t-data-center-rest-api/latest/method_QuerySearch.html.
+const reserved = `()[]+-=&|><!{}^~*?:/\"`
+
+// Quote returns a value as it is in a query.
+func Quote(value string) string {
+	var quoted strings.Builder
+	for _, char := range value {
+		if strings.ContainsRune(reserved, char) || char == ' ' {
+			quoted.WriteByte('\\')
+		}
+		quoted.WriteRune(char)
+	}
+
+	return quoted.String()
 }
 
 // rows reads all pages. It ends where a page has no cursor: the number of rows that the

@@ -1,9 +1,12 @@
 package nsx
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"unicode/utf8"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
@@ -48,6 +51,25 @@ type Tag struct {
 	Tag   string `json:"tag"`
 }
 
-// MaxName is how many characters a display name has at most:
-// https://developer.broadcom.com/xapis/nsx-t-data-center-rest-api/latest/types_ManagedResource.html.
-const MaxName = 255
+// What texts have at most, in characters:
+// https://developer.broadcom.com/xapis/nsx-t-data-center-rest-api/latest/types_ManagedResource.html and
+// https://developer.broadcom.com/xapis/nsx-t-data-center-rest-api/latest/types_Tag.html.
+const (
+	MaxName        = 255
+	MaxDescription = 1024
+	MaxScope       = 128
+	MaxTag         = 256
+	MaxTags        = 30
+)
+
+// Cut shortens a text to a number of characters. One that is too long ends with a hash of
+// the whole.
+func Cut(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	const digits = 16
+	sum := sha256.Sum256([]byte(text))
+
+	return string([]rune(text)[:most-digits-1]) + "_" + hex.EncodeToString(sum[:])[:digits]
+}

@@ -1,15 +1,12 @@
 package routes
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -129,7 +126,7 @@ func (w wantedRoute) object(id string) (nsx.Object, error) {
 	}
 
 	return nsx.NewObject(staticRoute{
-		ID: id, DisplayName: cut(w.cluster+"_"+w.node+"_"+w.cidr.String(), nsx.MaxName), Network: w.cidr.String(),
+		ID: id, DisplayName: nsx.Cut(w.cluster+"_"+w.node+"_"+w.cidr.String(), nsx.MaxName), Network: w.cidr.String(),
 		NextHops: []json.RawMessage{hop}, Tags: w.tags(),
 	})
 }
@@ -170,18 +167,6 @@ func (w wantedRoute) correct(o nsx.Object) (nsx.Object, error) {
 // routeID returns the ID of a route, given the UID of its Node.
 func routeID(uid string, cidr netip.Prefix) string {
 	return uid + "_" + strings.ReplaceAll(cidr.String(), "/", "_")
-}
-
-// cut shortens a text to a number of characters. One that is too long ends with a hash of
-// the whole.
-func cut(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	const digits = 16
-	sum := sha256.Sum256([]byte(text))
-
-	return string([]rune(text)[:most-digits-1]) + "_" + hex.EncodeToString(sum[:])[:digits]
 }
 
 var errNoAddress = apierr.Mark(apierr.ErrInvalid, errors.New("the node has no address of the family of its range"))
