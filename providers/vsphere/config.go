@@ -33,6 +33,11 @@ type Config struct {
 	Labels Labels
 	// Nodes selects the addresses of a VM that become addresses of its Node.
 	Nodes nodes.Networks
+	// LoadBalancer has the settings of load balancers.
+	LoadBalancer LoadBalancer
+	// LoadBalancerClass is one section for each class of load balancers, with its name in
+	// quotes.
+	LoadBalancerClass map[string]*LoadBalancerClass
 	// Route selects the gateway that gets routes to Pods.
 	Route Route
 	// NSXT is how to reach the NSX-T manager.
@@ -156,15 +161,9 @@ func schema() config.Schema {
 	for _, key := range []string{"targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url"} {
 		foreign[config.Name{Section: "VirtualCenter", Key: key}] = csi
 	}
-	const loadBalancers = "NSX-T load balancers are not supported yet: %s is ignored"
-
 	return config.Schema{
 		Aliases: map[string]string{"vcenter": "VirtualCenter", "nsxt": "NSXT"},
 		Foreign: foreign,
-		Unsupported: map[string]string{
-			"LoadBalancer":      fmt.Sprintf(loadBalancers, "[LoadBalancer]"),
-			"LoadBalancerClass": fmt.Sprintf(loadBalancers, "[LoadBalancerClass]"),
-		},
 	}
 }
 

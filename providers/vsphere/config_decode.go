@@ -81,6 +81,7 @@ func resolve(file *config.File, env environment) *resolver {
 	r.expandServer()
 	r.completeEntries()
 	r.setDefaults(config.Name{Section: "Global"}, &r.config.Global.Connection)
+	r.checkLoadBalancers()
 	r.checkNSXT()
 
 	return r

@@ -110,15 +110,16 @@ func (p *Tier1Path) UnmarshalText(text []byte) error {
 func nsxtName(key string) config.Name { return config.Name{Section: "NSXT", Key: key} }
 
 // usesNSXT reports whether the NSX-T manager is needed.
-func (c *Config) usesNSXT() bool { return c.Route.RouterPath != "" }
+func (c *Config) usesNSXT() bool { return c.Route.RouterPath != "" || c.hasLoadBalancers() }
 
-// checkNSXT reports what keeps the manager from being called. It is needed for routes
-// alone: Nodes do not need it.
+// checkNSXT reports what keeps the manager from being called. It is needed for load balancers
+// and routes: Nodes do not need it.
 func (r *resolver) checkNSXT() {
 	n := &r.config.NSXT
 	if !r.config.usesNSXT() {
 		if *n != (NSXT{}) {
-			r.Warnf(nsxtName(""), "has no effect without %s", r.Spell(config.Name{Section: "Route", Key: "router-path"}))
+			r.Warnf(nsxtName(""), "has no effect without %s or %s",
+				r.Spell(config.Name{Section: "LoadBalancer"}), r.Spell(config.Name{Section: "Route", Key: "router-path"}))
 		}
 
 		return

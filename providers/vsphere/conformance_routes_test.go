@@ -8,14 +8,9 @@ import (
 	"time"
 
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/utils/clock"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/explore"
 	suite "github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/routes"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 )
@@ -38,23 +33,18 @@ func TestConformanceRoutes(t *testing.T) {
 // routeSection is the section of a cloud-config about routes.
 const routeSection = "[Route]\nrouter-path = " + vspheretest.Tier1 + "\n"
 
-// routesAdapter is the test cloud of the suite for routes: a manager beside a vCenter.
+// routesAdapter is the test cloud of the suite for routes.
 type routesAdapter struct {
-	*vspheretest.Manager
+	*nsxtAdapter
 	kubetest.WatchedNodes
-
-	vms *adapter
-	// ids are the provider IDs of the VMs that have an address.
-	ids map[string]string
 }
 
 var _ suite.Cloud = (*routesAdapter)(nil)
 
 func newRoutesAdapter(t testing.TB) suite.Cloud {
 	t.Helper()
-	vms, _ := newAdapter(t).(*adapter)
 
-	return &routesAdapter{Manager: vspheretest.StartManager(t, nsxt.Spec{}), vms: vms, ids: map[string]string{}}
+	return &routesAdapter{nsxtAdapter: newNSXTAdapter(t, nsxt.Spec{})}
 }
 
 // Connect makes the provider of the cluster.
@@ -63,44 +53,10 @@ func (a *routesAdapter) Connect(t testing.TB) cloudprovider.Interface { return a
 // ConnectAs makes the provider. The name of the cluster is that of each call.
 func (a *routesAdapter) ConnectAs(t testing.TB, _ string) cloudprovider.Interface {
 	t.Helper()
-	times := hasty()
-	times.session.Dial, times.nsxt.Dial = a.vms.vcenter.Dial, a.Dial
-	times.nsxtLogins = login.NewGuard(login.Limits{
-		Interval: 15 * time.Second, PerPassword: 2, PerAccount: 3, // the manager locks no account so soon
-		Delays: []time.Duration{5 * time.Second}, DelaysIfAccepted: []time.Duration{5 * time.Second},
-	}, clock.RealClock{})
-	c, factory := connectInformed(t, configOf(a.vms.vcenter)+routeSection+a.Section(t), kubetest.NewClientset(), times)
+	c, factory := a.connect(t, routeSection)
 	a.Watch(t, factory)
 
 	return c
-}
-
-// Create adds a VM.
-func (a *routesAdapter) Create(t testing.TB, m conformance.Machine) instance.Ref {
-	t.Helper()
-	ref := a.vms.Create(t, m)
-	for _, ip := range append(m.IPs, m.IPv6...) {
-		a.ids[ip] = ref.ProviderID
-	}
-
-	return ref
-}
-
-// Delete deletes a VM.
-func (a *routesAdapter) Delete(t testing.TB, ref instance.Ref) {
-	t.Helper()
-	a.vms.Delete(t, ref)
-	for ip, id := range a.ids {
-		if id == ref.ProviderID {
-			delete(a.ids, ip)
-		}
-	}
-}
-
-// SetPower changes the power of a VM.
-func (a *routesAdapter) SetPower(t testing.TB, ref instance.Ref, power conformance.Power) {
-	t.Helper()
-	a.vms.SetPower(t, ref, power)
 }
 
 // each calls a function with the network and the next hop of each route of the gateway.
@@ -162,5 +118,3 @@ func (a *routesAdapter) SeedDecoys(t testing.TB) (describe func() []string) {
 func (a *routesAdapter) Resources() []string {
 	return slices.DeleteFunc(a.Manager.Resources(), func(line string) bool { return strings.Contains(line, "10.245.1.0/24") })
 }
-
-var _ explore.Cloud = (*routesAdapter)(nil)

@@ -1,7 +1,34 @@
 package vsphere
 
-import cloudprovider "k8s.io/cloud-provider"
+import (
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 
-// LoadBalancer is not supported yet: vSphere has load balancers only through
-// NSX-T.
-func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) { return nil, false }
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+)
+
+// LoadBalancer has load balancers in NSX-T, if the cloud-config has any.
+func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
+	if c.loadBalancers == nil {
+		return nil, false
+	}
+
+	return c.loadBalancers, true
+}
+
+// serveServices has Events and the status of Services written.
+func (c *cloud) serveServices(builder cloudprovider.ControllerClientBuilder) {
+	if c.loadBalancers == nil {
+		return
+	}
+	services := c.loadBalancers.Services()
+	services.SetClients(builder)
+	services.ReportFailures(metrics.New(ProviderName))
+	client, err := builder.Client(clientName)
+	if err != nil {
+		klog.ErrorS(err, "No client for Events, Services will have none of this provider")
+
+		return
+	}
+	services.SetRecorder(c.background.Recorder(client, clientName))
+}

@@ -25,6 +25,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/topology"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/loadbalancers"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nodes"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/routes"
@@ -56,14 +57,12 @@ var flags struct {
 
 // Descriptor describes the provider to the binary that links it.
 func Descriptor() provider.Descriptor {
-	const nsxt = "NSX-T load balancers are not supported yet"
-
 	return provider.Descriptor{
 		Name:    ProviderName,
 		Summary: "VMware vSphere",
 		Capabilities: []provider.Capability{
 			{Name: "instances", Supported: true, Note: "several vCenters and datacenters, zones from tags, dual stack"},
-			{Name: "load balancers", Note: nsxt},
+			{Name: "load balancers", Supported: true, Note: "in NSX-T"},
 			{Name: "routes", Supported: true, Note: "in a tier-1 gateway of NSX-T"},
 		},
 		Decode:    decodeProblems,
@@ -85,10 +84,11 @@ type cloud struct {
 	tuning    tuning
 	source    *nodes.Source
 	instances *instance.V2
-	// nsxt calls the NSX-T manager, and routes are in it. Both are nil if the cloud-config
-	// names no gateway.
-	nsxt   *nsx.Client
-	routes *routes.Routes
+	// nsxt calls the NSX-T manager, in which load balancers and routes are. What the
+	// cloud-config does not have is nil.
+	nsxt          *nsx.Client
+	loadBalancers *loadbalancers.LoadBalancers
+	routes        *routes.Routes
 	// nsxtPassword gets the Secret with the credentials of the manager, if there is one.
 	nsxtPassword *nsx.Password
 	// vcenters are there once the provider has connected.
@@ -145,8 +145,9 @@ type tuning struct {
 	// nsxtLogins limits refused logins to the NSX-T manager. Default: for this provider
 	// alone.
 	nsxtLogins *login.Guard
-	// wait shortens the wait for states of NSX-T.
-	wait plan.Wait
+	// balancing shortens the times of load balancers, and wait those of routes.
+	balancing loadbalancers.Tuning
+	wait      plan.Wait
 }
 
 func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuning) (*cloud, error) {
@@ -166,6 +167,13 @@ func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuni
 		if c.nsxt, c.nsxtPassword, err = newNSXT(&cfg.NSXT, t.nsxtLogins, t.nsxt); err != nil {
 			return nil, err
 		}
+	}
+	if cfg.hasLoadBalancers() {
+		c.loadBalancers = loadbalancers.New(loadbalancers.Config{
+			Settings: cfg.balancing(), Step: metrics.New(ProviderName).Step, Tuning: t.balancing,
+		}, c.nsxt)
+	}
+	if cfg.Route.RouterPath != "" {
 		c.routes = routes.New(routes.Config{RouterPath: string(cfg.Route.RouterPath), Wait: t.wait}, c.nsxt)
 	}
 
@@ -182,6 +190,7 @@ func newSource(cfg *Config, labels map[string]string, t tuning) *nodes.Source {
 func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
 	c.background.Start(stop, func() {
 		c.writeNodes(builder)
+		c.serveServices(builder)
 		c.background.Go(func(ctx context.Context) { c.startWithRetry(ctx, func() error { return c.connect(builder) }) })
 		if c.nsxt != nil && c.config.NSXT.hasSecret() {
 			c.background.Go(func(ctx context.Context) { c.startWithRetry(ctx, func() error { return c.followSecret(builder) }) })

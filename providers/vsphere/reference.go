@@ -2,6 +2,7 @@ package vsphere
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -9,6 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/provider"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/inventory"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/session"
 )
 
@@ -18,6 +20,7 @@ func reference() provider.Reference {
 		Config:      new(Config),
 		Schema:      schema(),
 		YAML:        true,
+		Annotations: reflect.TypeFor[request.Request]().PkgPath(),
 		Environment: environmentReference(),
 		Metrics:     slices.Concat(session.AllMetrics(), inventory.AllMetrics(), nsx.AllMetrics()),
 	}

@@ -24,7 +24,7 @@ type Manager struct{ *nsxt.Cloud }
 func StartManager(t testing.TB, spec nsxt.Spec) *Manager {
 	t.Helper()
 	spec.Server.InMemory = true
-	spec.Tier1s = []nsxt.Tier1{{ID: "t1", EdgeCluster: true}}
+	spec.Tier1s = append([]nsxt.Tier1{{ID: "t1", EdgeCluster: true}}, spec.Tier1s...)
 	cloud, err := nsxt.Start(spec)
 	if err != nil {
 		t.Fatal(err)

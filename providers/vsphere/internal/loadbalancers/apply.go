@@ -1,0 +1,306 @@
+package loadbalancers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
+)
+
+const (
+	// interval is the time between two looks at something that changes by itself, and
+	// realizationLimit how long an operation waits for a realized state. The next one goes on.
+	interval         = time.Second
+	realizationLimit = 15 * time.Second
+	// maxRounds is how often an operation plans again: what is deleted is in use some seconds
+	// longer.
+	maxRounds = 30
+)
+
+var (
+	// errPending means that NSX-T has not realized something yet.
+	errPending = apierr.Mark(apierr.ErrUnavailable, errors.New("not realized yet"))
+	// errUnrealized means that NSX-T cannot realize something as it is.
+	errUnrealized = errors.New("NSX-T cannot realize it")
+)
+
+// env is what steps are applied with.
+type env struct {
+	*LoadBalancers
+
+	o *observed
+	// addresses are those that allocations have led to, by family.
+	addresses map[address.Family]netip.Addr
+	// created are the paths of the virtual servers that were created.
+	created []string
+}
+
+// create creates an object.
+func (e *env) create(ctx context.Context, path string, fields policy.Fields) error {
+	object, err := nsx.NewObject(fields)
+	if err != nil {
+		return err
+	}
+	if err := e.put(ctx, path, object); err != nil {
+		return err
+	}
+	if policy.KindOf(path) == policy.VirtualServers {
+		e.created = append(e.created, path)
+	}
+
+	return nil
+}
+
+// change writes an object as it was read, with some fields changed and others removed.
+func (e *env) change(ctx context.Context, o *policy.Object, set map[string]any, remove []string) error {
+	object, err := o.Raw.With(set)
+	if err != nil {
+		return err
+	}
+	for _, field := range remove {
+		delete(object, field)
+	}
+
+	return e.put(ctx, o.Path, object)
+}
+
+func (e *env) put(ctx context.Context, path string, object nsx.Object) error {
+	written, err := e.api.Put(ctx, path, object)
+	if err != nil {
+		return err
+	}
+	o, err := policy.Read(path, written)
+	if err != nil {
+		return err
+	}
+	e.o.store(path, o)
+	e.snapshot.store(path, o)
+
+	return nil
+}
+
+// remove deletes an object.
+func (e *env) remove(ctx context.Context, o *policy.Object) error {
+	if err := e.api.Delete(ctx, o.Path); err != nil {
+		return err
+	}
+	if o.Kind == policy.VirtualServers {
+		e.o.deleted = append(e.o.deleted, o.Path)
+	}
+	e.o.store(o.Path, nil)
+	e.snapshot.store(o.Path, nil)
+
+	return nil
+}
+
+// removeLBService deletes the LBService of the cluster, which stays if another Service is about
+// to use it, or does without being known.
+func (e *env) removeLBService(ctx context.Context, unused *policy.Object) error {
+	if e.ensuring.Load() > 0 {
+		return nil
+	}
+	err := e.config.Tuning.Wait.Poll(ctx, interval, realizationLimit, func() (bool, error) {
+		err := e.remove(ctx, unused)
+
+		return !errors.Is(err, nsx.ErrInUse), err
+	})
+	if errors.Is(err, nsx.ErrInUse) {
+		return nil
+	}
+	e.realized.Delete(unused.Path)
+
+	return err
+}
+
+// confirmGone returns an error if a virtual server that was deleted still exists: its address
+// must not be released.
+func (e *env) confirmGone(ctx context.Context) error {
+	for _, path := range e.o.deleted {
+		_, err := e.api.Get(ctx, path)
+		switch {
+		case err == nil:
+			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("virtual server %s still exists", path))
+		case !errors.Is(err, apierr.ErrNotFound):
+			return err
+		}
+	}
+
+	return nil
+}
+
+// awaitAddress waits until an allocation has its address. One that failed is deleted, since
+// it cannot be changed; nothing has its address.
+func (e *env) awaitAddress(ctx context.Context, a wantedAddress) error {
+	err := e.config.Tuning.Wait.Poll(ctx, interval, realizationLimit, func() (bool, error) {
+		now, err := e.api.Realization(ctx, a.allocation)
+		switch {
+		case err != nil:
+			return false, err
+		case now.State == nsx.Failed:
+			return true, fmt.Errorf("%w: %s", errUnrealized, now.Reason)
+		}
+		for _, value := range now.Attributes["allocation_ip"] {
+			if ip, err := netip.ParseAddr(value); err == nil && now.State == nsx.Realized {
+				e.addresses[a.family] = ip
+
+				return true, nil
+			}
+		}
+
+		return false, errPending
+	})
+	if !errors.Is(err, errUnrealized) {
+		return err
+	}
+	o := e.o.objects[a.allocation]
+	if o == nil {
+		return err
+	}
+
+	return errors.Join(err, e.remove(ctx, o))
+}
+
+// address returns an address, which a step may have waited for.
+func (e *env) address(a wantedAddress) (netip.Addr, error) {
+	if a.ip.IsValid() {
+		return a.ip, nil
+	}
+	if ip, ok := e.addresses[a.family]; ok {
+		return ip, nil
+	}
+
+	return netip.Addr{}, fmt.Errorf("the %s: %w", a.key(), errPending)
+}
+
+// settle plans and applies until nothing is left to do. It returns what was wanted in the
+// end, and the paths of the virtual servers that it has created.
+func (l *LoadBalancers) settle(ctx context.Context, in input, o *observed) (*desired, []string, error) {
+	e := &env{LoadBalancers: l, o: o, addresses: map[address.Family]netip.Addr{}}
+	for round := 0; ; round++ {
+		d, steps, err := l.plan(ctx, in, o)
+		if err != nil || len(steps) == 0 {
+			return d, e.created, err
+		}
+		if in.request != nil {
+			if err := l.checkLBService(ctx, o, d); err != nil {
+				return d, e.created, err
+			}
+		}
+		err = l.apply(ctx, in, steps, e)
+		if err == nil {
+			return d, e.created, nil
+		}
+		if err := l.learn(ctx, o, err, round); err != nil {
+			return d, e.created, err
+		}
+	}
+}
+
+// plan returns what is wanted, and the plan for it once all is read that it depends on.
+func (l *LoadBalancers) plan(ctx context.Context, in input, o *observed) (*desired, steps, error) {
+	for {
+		d := build(in, o)
+		planned := diff(in, o, d)
+		if len(d.unread) == 0 {
+			return d, planned, nil
+		}
+		if err := l.read(ctx, o, d.unread); err != nil {
+			return d, nil, err
+		}
+	}
+}
+
+// read reads objects by their paths.
+func (l *LoadBalancers) read(ctx context.Context, o *observed, paths []string) error {
+	for _, path := range paths {
+		raw, err := l.api.Get(ctx, path)
+		var object *policy.Object
+		switch {
+		case err == nil:
+			if object, err = policy.Read(path, raw); err != nil {
+				return err
+			}
+		case !errors.Is(err, apierr.ErrNotFound):
+			return err
+		}
+		o.store(path, object)
+		l.snapshot.store(path, object)
+	}
+
+	return nil
+}
+
+// learn reads what the manager refused to write, or waits for what it is still deleting. It
+// returns an error if planning again would not help.
+func (l *LoadBalancers) learn(ctx context.Context, o *observed, failure error, round int) error {
+	e, ok := errors.AsType[*nsx.Error](failure)
+	switch {
+	case !ok || round == maxRounds:
+		return failure
+	case errors.Is(failure, nsx.ErrDeleting), errors.Is(failure, nsx.ErrInUse):
+		select {
+		case <-time.After(cmp.Or(l.config.Tuning.Wait.Interval, interval)):
+		case <-ctx.Done():
+			return errors.Join(failure, context.Cause(ctx))
+		}
+	case !errors.Is(failure, nsx.ErrStale) && !errors.Is(failure, nsx.ErrExists):
+		return failure
+	}
+	if err := l.read(ctx, o, []string{e.Path}); err != nil {
+		return errors.Join(failure, err)
+	}
+	if errors.Is(failure, nsx.ErrExists) && !o.has(e.Path) {
+		return fmt.Errorf("%s exists and is not of this Service: %w", e.Path, failure)
+	}
+
+	return nil
+}
+
+// waitRealized waits until virtual servers and their LBService are realized.
+func (l *LoadBalancers) waitRealized(ctx context.Context, lbService string, servers []string) error {
+	pending := servers
+	if _, known := l.realized.Load(lbService); !known {
+		pending = append([]string{lbService}, servers...)
+	}
+	err := l.config.Tuning.Wait.Poll(ctx, interval, realizationLimit, func() (bool, error) {
+		for ; len(pending) > 0; pending = pending[1:] {
+			now, err := l.api.Realization(ctx, pending[0])
+			switch {
+			case err != nil:
+				return false, err
+			case now.State == nsx.Failed:
+				return true, fmt.Errorf("%s: %w: %s", pending[0], errUnrealized, now.Reason)
+			case now.State == nsx.Pending:
+				return false, fmt.Errorf("%s: %w", pending[0], errPending)
+			}
+		}
+
+		return true, nil
+	})
+	if err == nil {
+		l.realized.Store(lbService, nil)
+	}
+
+	return err
+}
+
+// serversOf returns the paths of virtual servers.
+func serversOf(p parts) []string {
+	var paths []string
+	for _, v := range p.own[policy.VirtualServers] {
+		paths = append(paths, v.Path)
+	}
+
+	return paths
+}
+
+func pathsOf(objects map[string]*policy.Object) []string { return slices.Sorted(maps.Keys(objects)) }

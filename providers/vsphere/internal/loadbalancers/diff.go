@@ -1,0 +1,304 @@
+package loadbalancers
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
+)
+
+type (
+	steps = plan.Plan[*env]
+	step  = plan.Step[*env]
+)
+
+// differ orders the steps of one plan: what is missing, each before what refers to it, then
+// what is not wanted, each after what refers to it.
+type differ struct {
+	in    input
+	o     *observed
+	d     *desired
+	steps steps
+}
+
+// diff returns the plan. It is not valid before all objects are read that d.unread lists then.
+func diff(in input, o *observed, d *desired) steps {
+	df := &differ{in: in, o: o, d: d}
+	if err := d.validate(); err != nil {
+		return steps{plan.Refuse[*env](err)}
+	}
+	df.createLBService()
+	for _, a := range d.addresses {
+		df.allocate(a)
+	}
+	df.writeGroup()
+	for _, write := range []func(wantedPort){df.writeMonitor, df.writePool, df.writeServer} {
+		for _, p := range d.ports {
+			write(p)
+		}
+	}
+	df.remove()
+
+	return df.steps
+}
+
+// touch asks for an object to be read before it is written or deleted.
+func (df *differ) touch(o *policy.Object) {
+	if !df.o.certain[o.Path] && !slices.Contains(df.d.unread, o.Path) {
+		df.d.unread = append(df.d.unread, o.Path)
+	}
+}
+
+func (df *differ) add(s step) { df.steps = append(df.steps, s) }
+
+// create adds the creation of an object.
+func (df *differ) create(kind, objectPath, text string, fields policy.Fields) {
+	fields.ID = path.Base(objectPath)
+	df.add(plan.NewStep("Create"+kind, "create "+text, func(ctx context.Context, e *env) error { return e.create(ctx, objectPath, fields) }))
+}
+
+// change adds a change of an object: fields that are set, and the names of others that are
+// removed.
+func (df *differ) change(kind string, o *policy.Object, text string, set map[string]any, remove ...string) {
+	df.touch(o)
+	df.add(plan.NewStep("Update"+kind, "change "+text, func(ctx context.Context, e *env) error { return e.change(ctx, o, set, remove) }))
+}
+
+func (df *differ) createLBService() {
+	if f := df.d.newLBService; f != nil {
+		df.create("LBService", df.o.lbService, fmt.Sprintf("LBService %s at %s, size %s", f.DisplayName, f.ConnectivityPath, f.Size), *f)
+	}
+}
+
+// allocate adds the steps that lead to the address of a family.
+func (df *differ) allocate(a wantedAddress) {
+	if a.ip.IsValid() {
+		return
+	}
+	if a.replaced {
+		existing := df.o.objects[a.allocation]
+		df.add(plan.NewStep("DeleteIpAddressAllocation", "delete allocation "+a.allocation+", which is not of the address that is asked for",
+			func(ctx context.Context, e *env) error { return e.remove(ctx, existing) }))
+	}
+	if a.missing != nil {
+		text := fmt.Sprintf("allocation of %s in pool %s", a.key(), a.ipPool)
+		if a.missing.AllocationIP != "" {
+			text += ": " + a.missing.AllocationIP
+		}
+		df.create("IpAddressAllocation", a.allocation, text, *a.missing)
+	}
+	df.add(plan.NewStep("AwaitAddress", "wait for the "+a.key(), func(ctx context.Context, e *env) error { return e.awaitAddress(ctx, a) }))
+}
+
+func (df *differ) writeGroup() {
+	g := df.d.group
+	switch {
+	case g == nil:
+		return
+	case g.existing == nil:
+		df.create("Group", g.path, "group of "+strings.Join(g.fields.Expression[0].IPAddresses, " "), g.fields)
+	case !slices.EqualFunc(g.existing.Expression, g.fields.Expression, func(a, b policy.Expression) bool {
+		return a.ResourceType == b.ResourceType && sameSet(a.IPAddresses, b.IPAddresses)
+	}):
+		df.change("Group", g.existing, fmt.Sprintf("group %s: %s", g.path, strings.Join(g.fields.Expression[0].IPAddresses, " ")),
+			map[string]any{"expression": g.fields.Expression})
+	}
+}
+
+func sameSet(a, b []string) bool { return sets.New(a...).Equal(sets.New(b...)) }
+
+func (df *differ) writeMonitor(p wantedPort) {
+	m := p.monitor
+	switch {
+	case m == nil:
+	case m.existing == nil:
+		df.create("LBMonitorProfile", m.path, fmt.Sprintf("%s of port %s: %d", m.fields.ResourceType, p.port, m.fields.MonitorPort), m.fields)
+	case m.existing.MonitorPort != m.fields.MonitorPort:
+		df.change("LBMonitorProfile", m.existing, fmt.Sprintf("monitor %s: port %d", m.path, m.fields.MonitorPort),
+			map[string]any{"monitor_port": m.fields.MonitorPort})
+	}
+}
+
+// writePool compares the addresses of members and the monitors. Translation of addresses
+// changes only together with something else: it is a setting for new pools.
+func (df *differ) writePool(p wantedPort) {
+	w, names := p.pool, df.o.names
+	members := merge(names, w)
+	text := strings.Join(lists.Map(w.members, func(m request.Member) string { return m.IP.String() }), " ")
+	if w.existing == nil {
+		df.create("LBPool", w.path, fmt.Sprintf("pool of port %s: members %s, monitors %s", p.port, text, strings.Join(w.monitors, " ")),
+			names.NewPool(p.port, members, w.monitors, w.snat))
+
+		return
+	}
+	if len(w.existing.MemberGroup) > 0 && string(w.existing.MemberGroup) != "null" {
+		df.d.warnings = append(df.d.warnings, service.Warn(PoolChanged,
+			"Pool %s has members by a group, and gets no Nodes. Remove member_group from it in NSX-T", w.existing.Path))
+
+		return
+	}
+	set := map[string]any{}
+	if !sameSet(w.existing.MemberAddresses(), lists.Map(w.members, func(m request.Member) string { return m.IP.String() })) {
+		set["members"] = members
+	}
+	if !sameSet(w.existing.ActiveMonitorPaths, w.monitors) {
+		set["active_monitor_paths"] = append([]string{}, w.monitors...)
+	}
+	if len(set) == 0 {
+		return
+	}
+	if now := w.existing.SNATTranslation; now != nil && (now.Type == policy.SNATAutoMap || now.Type == policy.SNATDisabled) {
+		set["snat_translation"] = names.NewPool(p.port, nil, nil, w.snat).SNATTranslation
+	}
+	df.change("LBPool", w.existing, fmt.Sprintf("pool %s: members %s, monitors %s", w.path, text, strings.Join(w.monitors, " ")), set)
+}
+
+// merge returns the members of a pool. Those that exist stay as they are.
+func merge(names policy.Names, w wantedPool) []nsx.Object {
+	existing := map[string]nsx.Object{}
+	if w.existing != nil {
+		for i, ip := range w.existing.MemberAddresses() {
+			existing[ip] = w.existing.Members[i]
+		}
+	}
+	all, seen := []nsx.Object{}, sets.New[string]()
+	for _, m := range w.members {
+		ip := m.IP.String()
+		switch {
+		case seen.Has(ip):
+		case existing[ip] != nil:
+			all = append(all, existing[ip])
+		default:
+			all = append(all, names.NewMember(m.Node, m.IP))
+		}
+		seen.Insert(ip)
+	}
+
+	return all
+}
+
+// writeServer compares node port, pool and profile, and what the Service asks for.
+func (df *differ) writeServer(p wantedPort) {
+	w, ports := p.server, policy.NodePorts(p.server.nodePort)
+	access := ""
+	if w.group != "" {
+		access = ", for group " + w.group
+	}
+	if w.existing == nil {
+		df.createServer(p, access)
+
+		return
+	}
+	v := w.existing
+	set, remove := map[string]any{}, []string{}
+	if !slices.Equal(v.DefaultPoolMemberPorts, ports) {
+		set["default_pool_member_ports"] = ports
+	}
+	if v.PoolPath != p.pool.path {
+		set["pool_path"] = p.pool.path
+	}
+	if w.profile != "" && v.ApplicationProfilePath != w.profile {
+		set["application_profile_path"] = w.profile
+	}
+	switch admitted := v.AccessListControl; {
+	case w.group != "" && (admitted == nil || *admitted != *policy.Allow(w.group)):
+		set["access_list_control"] = policy.Allow(w.group)
+	case w.group == "" && admitted != nil && df.isOwnGroup(admitted.GroupPath):
+		remove = append(remove, "access_list_control")
+	}
+	switch {
+	case w.persistence != "" && v.PersistenceProfilePath == "":
+		set["lb_persistence_profile_path"] = w.persistence
+	case w.persistence == "" && w.configured != "" && v.PersistenceProfilePath == w.configured:
+		remove = append(remove, "lb_persistence_profile_path")
+	}
+	if len(set)+len(remove) > 0 {
+		df.change("LBVirtualServer", v, fmt.Sprintf("virtual server %s: node port %d, pool %s, profile %s%s", v.Path, w.nodePort, p.pool.path, w.profile, access), set, remove...)
+	}
+}
+
+// isOwnGroup reports whether a group is that of the Service.
+func (df *differ) isOwnGroup(groupPath string) bool {
+	return groupPath == df.o.names.GroupPath() || df.o.objects[groupPath] != nil
+}
+
+func (df *differ) createServer(p wantedPort, access string) {
+	w, a := p.server, *p.address
+	at := "<" + a.key() + ">"
+	if a.ip.IsValid() {
+		at = a.ip.String()
+	}
+	text := fmt.Sprintf("create virtual server of port %s: %s, node port %d, pool %s, profile %s, LBService %s%s",
+		p.port, at, w.nodePort, p.pool.path, w.profile, df.o.lbService, access)
+	df.add(plan.NewStep("CreateLBVirtualServer", text, func(ctx context.Context, e *env) error {
+		ip, err := e.address(a)
+		if err != nil {
+			return err
+		}
+		f := e.o.names.NewVirtualServer(p.port, ip, e.o.lbService, a.ipPool, a.class)
+		f.ID, f.DefaultPoolMemberPorts, f.PoolPath = path.Base(w.path), policy.NodePorts(w.nodePort), p.pool.path
+		f.ApplicationProfilePath, f.PersistenceProfilePath = w.profile, w.persistence
+		if w.group != "" {
+			f.AccessListControl = policy.Allow(w.group)
+		}
+
+		return e.create(ctx, w.path, f)
+	}))
+}
+
+// remove adds the deletion of all objects that are not wanted. The LBService of the cluster is
+// deleted with the last virtual server. An address is released in the end, once the virtual
+// servers are certainly gone: until then, there is a load balancer to delete.
+func (df *differ) remove() {
+	own := df.o.parts().own
+	for _, kind := range []policy.Kind{policy.VirtualServers, policy.Pools, policy.Monitors, policy.Groups, policy.LBServices, policy.Allocations} {
+		if kind == policy.LBServices {
+			df.removeLBService()
+		}
+		for _, o := range own[kind] {
+			if df.d.keep[o.Path] {
+				continue
+			}
+			df.touch(o)
+			df.add(plan.NewStep("Delete"+typeOf(o), fmt.Sprintf("delete %s %s", typeOf(o), o.Path), func(ctx context.Context, e *env) error {
+				if kind == policy.Allocations {
+					if err := e.confirmGone(ctx); err != nil {
+						return err
+					}
+				}
+
+				return e.remove(ctx, o)
+			}).Removal())
+		}
+	}
+}
+
+func (df *differ) removeLBService() {
+	unused := df.o.lbServices[df.o.lbService]
+	if df.in.request != nil || unused == nil || df.o.isShared {
+		return
+	}
+	df.touch(unused)
+	df.add(plan.NewStep("DeleteLBService", "delete LBService "+unused.Path, func(ctx context.Context, e *env) error {
+		return e.removeLBService(ctx, unused)
+	}).Removal())
+}
+
+// typeOf returns the type of an object, without the kinds of monitors.
+func typeOf(o *policy.Object) string {
+	if o.Kind == policy.Monitors {
+		return "LBMonitorProfile"
+	}
+
+	return o.ResourceType
+}

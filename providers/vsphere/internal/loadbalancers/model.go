@@ -1,0 +1,204 @@
+package loadbalancers
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
+)
+
+// observed is what there is of the load balancer of a Service.
+//
+//	an object with the tags of the Service     is of the Service if
+//	LBVirtualServer                            its LBService is the one in use, or there is none
+//	LBPool                                     no virtual server of others uses it
+//	monitor                                    no such pool uses it
+//	IpAddressAllocation                        its ID is derived from the Service, or no virtual
+//	                                           server with its tags is of others
+//	Group                                      always
+//
+// What is not, is of another cluster with the same name at the same manager.
+type observed struct {
+	names policy.Names
+	// objects have the tags of the Service, by path.
+	objects map[string]*policy.Object
+	// certain are the paths that were read or written in this operation, whether or not
+	// there is an object.
+	certain map[string]bool
+	// lbServices are those that belong to the cluster, by path. They are the ones of the
+	// tier-1 gateway of the cloud-config if the cluster manages its own.
+	lbServices map[string]*policy.Object
+	// lbService is the path of the one that new virtual servers get.
+	lbService string
+	// status are the addresses in the status of the Service.
+	status []string
+	// isShared means that virtual servers of other Services are in that LBService.
+	isShared bool
+	// deleted are the paths of virtual servers that this operation has deleted.
+	deleted []string
+}
+
+// parts are the objects of a Service by their kinds, each in the order of paths.
+type parts struct {
+	own map[policy.Kind][]*policy.Object
+	// foreign are the paths of objects of another cluster.
+	foreign []string
+}
+
+// parts tells the objects of the Service from those of another cluster.
+func (o *observed) parts() parts {
+	p := parts{own: map[policy.Kind][]*policy.Object{}}
+	theirs := map[string]bool{} // used by objects of others
+	derived := map[string]bool{}
+	for _, second := range []address.Family{"", address.IPv4, address.IPv6} {
+		derived[o.names.AllocationID(second)] = true
+	}
+	for _, kind := range []policy.Kind{policy.VirtualServers, policy.Pools, policy.Monitors, policy.Allocations, policy.Groups} {
+		for _, path := range slices.Sorted(maps.Keys(o.objects)) {
+			object := o.objects[path]
+			if object.Kind != kind {
+				continue
+			}
+			foreign := theirs[path]
+			switch kind {
+			case policy.VirtualServers:
+				foreign = !o.isInUse(object.LBServicePath)
+			case policy.Allocations:
+				foreign = len(p.foreign) > 0 && !derived[object.ID]
+			case policy.LBServices, policy.Pools, policy.Monitors, policy.Groups:
+			}
+			if !foreign {
+				p.own[kind] = append(p.own[kind], object)
+
+				continue
+			}
+			p.foreign = append(p.foreign, path)
+			theirs[object.PoolPath] = true
+			for _, monitor := range object.ActiveMonitorPaths {
+				theirs[monitor] = true
+			}
+		}
+	}
+
+	return p
+}
+
+// isInUse reports whether virtual servers of the cluster can be in an LBService.
+func (o *observed) isInUse(lbService string) bool {
+	return lbService == "" || lbService == o.lbService || o.lbServices[lbService] != nil
+}
+
+// isEmpty reports whether nothing is left of the load balancer.
+func (o *observed) isEmpty() bool { return len(o.parts().own) == 0 }
+
+// addresses returns the addresses of the virtual servers of a Service, that of the first
+// family first.
+func (p parts) addresses() []string {
+	var first, second []string
+	for _, v := range p.own[policy.VirtualServers] {
+		list := &first
+		if strings.Count(v.Tag(policy.ScopePort), "/") > 1 {
+			list = &second
+		}
+		if !slices.Contains(*list, v.IPAddress) {
+			*list = append(*list, v.IPAddress)
+		}
+	}
+
+	return append(first, second...)
+}
+
+// input is what an operation is about, beside what is observed.
+type input struct {
+	operation service.Operation
+	settings  *request.Config
+	// request is nil for a deletion.
+	request *request.Request
+	// ipPools are the IDs of the pools of the class, by family. One that is not needed may
+	// be missing.
+	ipPools map[address.Family]string
+	// profiles are the paths of the application profiles, by protocol.
+	profiles map[string]string
+}
+
+// desired is what is wanted of a load balancer.
+type desired struct {
+	// newLBService are the fields of the LBService that is missing, if there are any.
+	newLBService *policy.Fields
+	addresses    []wantedAddress
+	group        *wantedGroup
+	ports        []wantedPort
+	warnings     []service.Warning
+	// refused is why nothing can be done.
+	refused error
+	// keep are the paths of the objects that stay.
+	keep map[string]bool
+	// unread are the paths of objects that have to be read before this can be decided.
+	unread []string
+}
+
+// wantedAddress is the address of a family.
+type wantedAddress struct {
+	family address.Family
+	// second is the family if it is not the first one of the Service.
+	second address.Family
+	// ip is valid if virtual servers have the address.
+	ip netip.Addr
+	// allocation is the path of the allocation, and missing its fields if there is none;
+	// replaced means that it is of another address than the one that is asked for.
+	allocation string
+	missing    *policy.Fields
+	replaced   bool
+	// ipPool and class are the tags of virtual servers.
+	ipPool, class string
+}
+
+// key is the name of the address while it is not known.
+func (a wantedAddress) key() string { return policy.FamilyName(a.family) + " address" }
+
+// wantedGroup is the group of the source ranges.
+type wantedGroup struct {
+	path     string
+	existing *policy.Object
+	fields   policy.Fields
+}
+
+// wantedPort are the objects of a port of an address.
+type wantedPort struct {
+	port    policy.Port
+	address *wantedAddress
+	monitor *wantedMonitor // nil for none of its own
+	pool    wantedPool
+	server  wantedServer
+}
+
+type wantedMonitor struct {
+	path     string
+	existing *policy.Object
+	fields   policy.Fields
+}
+
+type wantedPool struct {
+	path     string
+	existing *policy.Object
+	members  []request.Member
+	monitors []string
+	snat     bool
+}
+
+type wantedServer struct {
+	path     string
+	existing *policy.Object
+	nodePort int32
+	profile  string
+	// group is the path of that of the source ranges, empty for all clients.
+	group string
+	// persistence is the path of the profile for session affinity, empty for none, and
+	// configured the one in the cloud-config.
+	persistence, configured string
+}

@@ -1,0 +1,203 @@
+package loadbalancers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
+)
+
+// observe returns what a search shows of a Service.
+func (l *LoadBalancers) observe(ctx context.Context, cluster string, svc *v1.Service) (*observed, error) {
+	settings := &l.config.Settings
+	names := settings.NamesOf(cluster, svc)
+	objects, lbServices, err := l.snapshot.of(ctx, names.Owner, names.String())
+	if err != nil {
+		return nil, err
+	}
+	o := &observed{names: names, objects: objects, certain: map[string]bool{}, lbServices: map[string]*policy.Object{}}
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		o.status = append(o.status, ingress.IP)
+	}
+	if settings.LBServiceID != "" {
+		o.lbService = policy.CollectionPath(policy.LBServices, "") + "/" + settings.LBServiceID
+
+		return o, nil
+	}
+	for path, s := range lbServices {
+		if s.ConnectivityPath == settings.Tier1 {
+			o.lbServices[path] = s
+		}
+	}
+	o.lbService = o.chooseLBService(names.Owner.LBServicePath(settings.Tier1))
+
+	return o, nil
+}
+
+// chooseLBService returns the LBService of the cluster: that of the virtual servers of the
+// Service, or any, or a new one.
+func (o *observed) chooseLBService(derived string) string {
+	for _, path := range pathsOf(o.objects) {
+		if used := o.objects[path].LBServicePath; o.lbServices[used] != nil {
+			return used
+		}
+	}
+	for _, path := range pathsOf(o.lbServices) {
+		return path
+	}
+
+	return derived
+}
+
+// store keeps an object that was read or written, nil for none. One of others is not kept.
+func (o *observed) store(path string, object *policy.Object) {
+	o.certain[path] = true
+	delete(o.objects, path)
+	delete(o.lbServices, path)
+	switch {
+	case object == nil || object.Deleting || !o.names.Owner.IsOf(object):
+	case object.Kind == policy.LBServices:
+		o.lbServices[path] = object
+	case object.Service() == o.names.String():
+		o.objects[path] = object
+	}
+}
+
+// has reports whether there is an object of the Service or of its cluster at a path.
+func (o *observed) has(path string) bool { return o.objects[path] != nil || o.lbServices[path] != nil }
+
+// isPublished reports whether the status of the Service has its addresses.
+func (o *observed) isPublished() bool {
+	return slices.Equal(o.status, o.parts().addresses()) && len(o.status) > 0
+}
+
+// checkLBService returns an error if the LBService cannot be used: one that people manage must
+// be at the tier-1 gateway that the cloud-config names, and a gateway with one of others gets
+// none.
+func (l *LoadBalancers) checkLBService(ctx context.Context, o *observed, d *desired) error {
+	settings := &l.config.Settings
+	if _, checked := l.checked.Load(o.lbService); checked || settings.LBServiceID == "" && d.newLBService == nil {
+		return nil
+	}
+	if settings.LBServiceID == "" {
+		return l.checkGateway(ctx, o)
+	}
+	raw, err := l.api.Get(ctx, o.lbService)
+	if errors.Is(err, apierr.ErrNotFound) {
+		return apierr.Mark(apierr.ErrInvalid, fmt.Errorf("load balancer service %q of lb-service-id does not exist", settings.LBServiceID))
+	}
+	if err != nil {
+		return err
+	}
+	found, err := policy.Read(o.lbService, raw)
+	if err != nil {
+		return err
+	}
+	if settings.Tier1 != "" && found.ConnectivityPath != settings.Tier1 {
+		return apierr.Mark(apierr.ErrInvalid, fmt.Errorf("load balancer service %q is configured for router %q not %q",
+			settings.LBServiceID, found.ConnectivityPath, settings.Tier1))
+	}
+	l.checked.Store(o.lbService, nil)
+
+	return nil
+}
+
+// checkGateway returns an error if a tier-1 gateway has an LBService of others.
+func (l *LoadBalancers) checkGateway(ctx context.Context, o *observed) error {
+	rows, err := l.api.List(ctx, policy.CollectionPath(policy.LBServices, ""))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		found, err := policy.Read("", row)
+		switch {
+		case err != nil:
+			return err
+		case found.ConnectivityPath != l.config.Settings.Tier1 || found.Deleting || found.Path == o.lbService:
+		case !o.names.Owner.IsOf(found):
+			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("tier-1 gateway %s has the load balancer service %s of others: set lb-service-id to use it",
+				l.config.Settings.Tier1, found.Path))
+		}
+	}
+
+	return nil
+}
+
+// resolve returns the paths of what the class of a Service names. The pools of addresses that
+// exist are not looked up.
+func (l *LoadBalancers) resolve(ctx context.Context, o *observed, r *request.Request) (input, error) {
+	in := input{settings: &l.config.Settings, request: r, ipPools: map[address.Family]string{}, profiles: map[string]string{}}
+	var err error
+	for _, port := range r.Ports {
+		ref, resourceType := r.Class.TCP, policy.TypeTCPProfile
+		if port.Protocol == v1.ProtocolUDP {
+			ref, resourceType = r.Class.UDP, policy.TypeUDPProfile
+		}
+		if in.profiles[string(port.Protocol)], err = l.names.profile(ctx, ref, resourceType); err != nil {
+			return in, err
+		}
+	}
+	if len(o.parts().addresses()) >= len(r.Families) {
+		return in, nil
+	}
+	for _, family := range r.Families {
+		if in.ipPools[family], err = l.names.ipPool(ctx, r.Class.Pool(family)); err != nil {
+			return in, err
+		}
+	}
+
+	return in, nil
+}
+
+// probe reads objects that a search may not show yet: the allocations that a new load
+// balancer begins with, and if there is one, all others that it has.
+func (l *LoadBalancers) probe(ctx context.Context, o *observed, svc *v1.Service) error {
+	pools, err := l.names.configured(ctx)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for _, pool := range pools {
+		for _, second := range []address.Family{"", address.IPv4, address.IPv6} {
+			if second == "" || len(svc.Spec.IPFamilies) > 1 && strings.EqualFold(string(svc.Spec.IPFamilies[1]), string(second)) {
+				paths = append(paths, o.names.AllocationPath(pool, second))
+			}
+		}
+	}
+	if err := l.readMissing(ctx, o, paths); err != nil || !slices.ContainsFunc(paths, o.has) {
+		return err
+	}
+
+	return l.readMissing(ctx, o, o.derived(svc))
+}
+
+// readMissing reads the objects that are not known.
+func (l *LoadBalancers) readMissing(ctx context.Context, o *observed, paths []string) error {
+	return l.read(ctx, o, slices.DeleteFunc(slices.Clone(paths), o.has))
+}
+
+// derived returns the paths of the objects that the load balancer of a Service has.
+func (o *observed) derived(svc *v1.Service) []string {
+	paths := []string{o.names.GroupPath()}
+	for _, served := range svc.Spec.Ports {
+		families := []address.Family{""}
+		if len(svc.Spec.IPFamilies) > 1 {
+			families = append(families, address.Family(strings.ToLower(string(svc.Spec.IPFamilies[1]))))
+		}
+		for _, second := range families {
+			port := policy.Port{Protocol: served.Protocol, Port: served.Port, Family: second}
+			paths = append(paths, o.names.PartPath(policy.VirtualServers, port), o.names.PartPath(policy.Pools, port),
+				o.names.MonitorPath(policy.TypeTCPMonitor, port), o.names.MonitorPath(policy.TypeHTTPMonitor, port))
+		}
+	}
+
+	return paths
+}

@@ -1,0 +1,237 @@
+package loadbalancers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
+)
+
+const (
+	// searchAge is how old the result of a search may be.
+	searchAge = 10 * time.Second
+	// indexLag is how long a search may show what was before a change. There is no documented
+	// limit; the index is usually some seconds behind.
+	indexLag = 5 * time.Minute
+	// readTimeout bounds a search, or the lists instead of it.
+	readTimeout = 2 * time.Minute
+)
+
+// snapshot is what a search shows of a cluster, with the own writes that it may not show yet.
+// It is safe for concurrent use.
+type snapshot struct {
+	api API
+	// owner returns the owner of the objects of a cluster.
+	owner func(cluster string) policy.Owner
+	// pools returns the IDs of the pools in the cloud-config.
+	pools   func(context.Context) ([]string, error)
+	lag     time.Duration
+	results *cache.Cache[string, *view]
+
+	mu     sync.Mutex
+	writes map[string]write
+}
+
+// view is what a search, or lists, have returned of a cluster.
+type view struct {
+	began time.Time
+	// services has the objects of each Service, by namespace and name.
+	services map[string][]*policy.Object
+	// lbServices are those of the cluster.
+	lbServices []*policy.Object
+}
+
+// write is an own write: the object as it was written, nil for a deleted one.
+type write struct {
+	object *policy.Object
+	at     time.Time
+}
+
+// start sets how old a search may be.
+func (s *snapshot) start(age time.Duration) {
+	s.writes = map[string]write{}
+	s.results = cache.New(s.fetch, cache.Options{TTL: cmp.Or(age, searchAge), Timeout: readTimeout})
+}
+
+// of returns the objects of a Service by their paths, and the LBServices of its cluster.
+func (s *snapshot) of(ctx context.Context, owner policy.Owner, service string) (objects, lbServices map[string]*policy.Object, err error) {
+	found, err := s.results.Get(ctx, owner.Cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	objects, lbServices = byPath(found.services[service]), byPath(found.lbServices)
+	for path, w := range s.writes {
+		switch {
+		case found.began.Sub(w.at) > cmp.Or(s.lag, indexLag):
+			delete(s.writes, path)
+		case w.object == nil:
+			delete(objects, path)
+			delete(lbServices, path)
+		case !owner.IsOf(w.object):
+		case w.object.Kind == policy.LBServices:
+			lbServices[path] = w.object
+		case w.object.Service() == service:
+			objects[path] = w.object
+		}
+	}
+
+	return objects, lbServices, nil
+}
+
+// isShared reports whether virtual servers of other Services are known in the LBService that a
+// Service uses.
+func (s *snapshot) isShared(o *observed) bool {
+	found, _, _ := s.results.Peek(o.names.Owner.Cluster)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uses := func(object *policy.Object) bool {
+		return object != nil && object.LBServicePath == o.lbService && object.Service() != o.names.String()
+	}
+	for path, w := range s.writes {
+		if uses(w.object) && policy.KindOf(path) == policy.VirtualServers {
+			return true
+		}
+	}
+	if found == nil {
+		return false
+	}
+	for _, objects := range found.services {
+		if slices.ContainsFunc(objects, func(object *policy.Object) bool {
+			_, written := s.writes[object.Path]
+
+			return !written && uses(object)
+		}) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// all returns the namespaces and names of all Services that have objects.
+func (s *snapshot) all(ctx context.Context, owner policy.Owner) ([]string, error) {
+	found, err := s.results.GetWithin(ctx, owner.Cluster, 0)
+	if err != nil {
+		return nil, err
+	}
+
+	return slices.Sorted(maps.Keys(found.services)), nil
+}
+
+func byPath(objects []*policy.Object) map[string]*policy.Object {
+	all := make(map[string]*policy.Object, len(objects))
+	for _, o := range objects {
+		all[o.Path] = o
+	}
+
+	return all
+}
+
+// store keeps what was written or read: nil for what does not exist.
+func (s *snapshot) store(path string, object *policy.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes[path] = write{object, time.Now()}
+}
+
+// fetch searches the objects of a cluster. If the search is refused, out of order or not
+// permitted, all objects are listed instead.
+func (s *snapshot) fetch(ctx context.Context, cluster string) (*view, error) {
+	owner, began := s.owner(cluster), time.Now()
+	rows, err := s.api.Search(ctx, query(owner))
+	if isRefusal(err) {
+		klog.FromContext(ctx).V(2).Info("Listing objects, as they cannot be searched", "error", err)
+		rows, err = s.list(ctx, owner)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for objects of the cluster: %w", err)
+	}
+
+	return newView(owner, rows, began)
+}
+
+// isRefusal reports whether the manager responded that it does not search.
+func isRefusal(err error) bool {
+	e, ok := errors.AsType[*nsx.Error](err)
+
+	return ok && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests &&
+		!errors.Is(err, nsx.ErrLogin)
+}
+
+// newView returns the objects of a cluster among others.
+func newView(owner policy.Owner, rows []nsx.Object, began time.Time) (*view, error) {
+	v := &view{began: began, services: map[string][]*policy.Object{}}
+	for _, row := range rows {
+		o, err := policy.Read("", row)
+		switch {
+		case err != nil:
+			return nil, err
+		case !owner.IsOf(o) || o.Deleting || !strings.HasPrefix(o.Path, "/infra/"): // not of a project
+		case o.Kind == policy.LBServices:
+			v.lbServices = append(v.lbServices, o)
+		case o.Service() != "":
+			v.services[o.Service()] = append(v.services[o.Service()], o)
+		}
+	}
+
+	return v, nil
+}
+
+// query returns the query for the objects of a cluster. It also matches others.
+func query(owner policy.Owner) string {
+	types := lists.Map(policy.ResourceTypes(), func(name string) string { return "resource_type:" + name })
+
+	return fmt.Sprintf("(%s) AND marked_for_delete:false AND tags.scope:%s AND tags.tag:%s AND tags.tag:%s",
+		strings.Join(types, " OR "), policy.ScopeCluster, nsx.Quote(owner.Cluster), nsx.Quote(owner.Name()))
+}
+
+// list reads all collections that can have objects of the cluster.
+func (s *snapshot) list(ctx context.Context, owner policy.Owner) ([]nsx.Object, error) {
+	var rows []nsx.Object
+	pools := sets.New[string]()
+	for _, kind := range []policy.Kind{policy.LBServices, policy.VirtualServers, policy.Pools, policy.Monitors, policy.Groups} {
+		found, err := s.api.List(ctx, policy.CollectionPath(kind, ""))
+		if kind == policy.Groups && errors.Is(err, apierr.ErrDenied) {
+			continue // without the right to list groups there are none
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range found {
+			if o, err := policy.Read("", row); err == nil && owner.IsOf(o) && o.Tag(policy.ScopeIPPool) != "" {
+				pools.Insert(o.Tag(policy.ScopeIPPool))
+			}
+		}
+		rows = append(rows, found...)
+	}
+	named, err := s.pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, pool := range sets.List(pools.Insert(named...)) {
+		found, err := s.api.List(ctx, policy.CollectionPath(policy.Allocations, pool))
+		if err != nil && !errors.Is(err, apierr.ErrNotFound) {
+			return nil, err
+		}
+		rows = append(rows, found...)
+	}
+
+	return rows, nil
+}
