@@ -68,6 +68,9 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 		if syncer, ok := cloud.(provider.ServiceSyncer); ok {
 			syncer.SetServiceWorkers(int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs))
 		}
+		if named, ok := cloud.(provider.ClusterNamer); ok {
+			named.SetClusterName(shared.ClusterName)
+		}
 		err = errors.Join(checkClusterID(cloud, shared.AllowUntaggedCloud), checkClusterCIDR(cloud, completed.ComponentConfig))
 	}
 	if err == nil {

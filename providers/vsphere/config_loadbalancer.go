@@ -48,6 +48,11 @@ type LoadBalancer struct {
 	// The tag owner replaces the default owner; objects with another owner are then no longer
 	// known.
 	Tags Tags `gcfg:"tags"`
+	// SweepDefaultClusterName has objects of Services that no longer exist deleted although
+	// --cluster-name is the default, kubernetes. No other cluster at the same NSX-T manager may
+	// have this name then.
+	// Default: false
+	SweepDefaultClusterName bool `gcfg:"sweep-default-cluster-name"`
 	LoadBalancerClass
 }
 

@@ -1,6 +1,8 @@
 package vsphere
 
 import (
+	"context"
+
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
@@ -16,11 +18,15 @@ func (c *cloud) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 	return c.loadBalancers, true
 }
 
-// serveServices has Events and the status of Services written.
+// serveServices has Events and the status of Services written, and objects of Services deleted
+// that no longer exist.
 func (c *cloud) serveServices(builder cloudprovider.ControllerClientBuilder) {
 	if c.loadBalancers == nil {
 		return
 	}
+	c.background.Go(func(ctx context.Context) {
+		c.loadBalancers.RunSweep(ctx, c.clusterName, c.config.LoadBalancer.SweepDefaultClusterName)
+	})
 	services := c.loadBalancers.Services()
 	services.SetClients(builder)
 	services.ReportFailures(metrics.New(ProviderName))

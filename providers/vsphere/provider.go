@@ -91,6 +91,8 @@ type cloud struct {
 	routes        *routes.Routes
 	// nsxtPassword gets the Secret with the credentials of the manager, if there is one.
 	nsxtPassword *nsx.Password
+	// clusterName is that of the flag --cluster-name.
+	clusterName string
 	// vcenters are there once the provider has connected.
 	vcenters atomic.Pointer[[]*vcenter]
 
@@ -103,6 +105,7 @@ var (
 	_ provider.NodeRequeuer   = (*cloud)(nil)
 	_ provider.Rotator        = (*cloud)(nil)
 	_ provider.Writer         = (*cloud)(nil)
+	_ provider.ClusterNamer   = (*cloud)(nil)
 
 	_ cloudprovider.InformerUser = (*cloud)(nil)
 )
@@ -209,6 +212,9 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 		return
 	}
 	c.source.SetNodes(index)
+	if c.loadBalancers != nil {
+		c.loadBalancers.SetInformers(factory)
+	}
 	if c.routes == nil {
 		return
 	}
@@ -219,6 +225,9 @@ func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
 
 // SetNodeRequeue implements provider.NodeRequeuer.
 func (c *cloud) SetNodeRequeue(requeue func(nodeName string)) { c.instances.SetRequeue(requeue) }
+
+// SetClusterName implements provider.ClusterNamer.
+func (c *cloud) SetClusterName(name string) { c.clusterName = name }
 
 // startWithRetry calls start until it succeeds.
 func (c *cloud) startWithRetry(ctx context.Context, start func() error) {

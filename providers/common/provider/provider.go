@@ -81,6 +81,12 @@ type ServiceSyncer interface {
 	SetServiceWorkers(n int)
 }
 
+// ClusterNamer is a cloud that uses the name of the cluster outside of calls that have it.
+// SetClusterName sets the flag --cluster-name. It is called before Initialize.
+type ClusterNamer interface {
+	SetClusterName(name string)
+}
+
 // NodeRequeuer is a cloud that notices when Nodes can be initialized which it
 // could not describe before. SetNodeRequeue sets the function that queues a
 // Node of this name for initialization at once; it returns without waiting. It

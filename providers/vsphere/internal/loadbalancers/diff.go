@@ -23,7 +23,9 @@ type (
 )
 
 // differ orders the steps of one plan: what is missing, each before what refers to it, then
-// what is not wanted, each after what refers to it.
+// what is not wanted, each after what refers to it. The allocation of an address is the first
+// that is created and the last that is deleted, so that there is one as long as there is
+// anything else.
 type differ struct {
 	in    input
 	o     *observed
@@ -37,10 +39,10 @@ func diff(in input, o *observed, d *desired) steps {
 	if err := d.validate(); err != nil {
 		return steps{plan.Refuse[*env](err)}
 	}
-	df.createLBService()
 	for _, a := range d.addresses {
 		df.allocate(a)
 	}
+	df.createLBService()
 	df.writeGroup()
 	for _, write := range []func(wantedPort){df.writeMonitor, df.writePool, df.writeServer} {
 		for _, p := range d.ports {
@@ -257,8 +259,8 @@ func (df *differ) createServer(p wantedPort, access string) {
 }
 
 // remove adds the deletion of all objects that are not wanted. The LBService of the cluster is
-// deleted with the last virtual server. An address is released in the end, once the virtual
-// servers are certainly gone: until then, there is a load balancer to delete.
+// deleted with the last virtual server. An address is released once the virtual servers are
+// certainly gone.
 func (df *differ) remove() {
 	own := df.o.parts().own
 	for _, kind := range []policy.Kind{policy.VirtualServers, policy.Pools, policy.Monitors, policy.Groups, policy.LBServices, policy.Allocations} {

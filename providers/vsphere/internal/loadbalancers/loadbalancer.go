@@ -62,6 +62,8 @@ type LoadBalancers struct {
 	checked, realized sync.Map
 	// ensuring is how many Services may be about to get a virtual server.
 	ensuring atomic.Int32
+	// sweeper is nil until SetInformers.
+	sweeper atomic.Pointer[sweeper]
 }
 
 var (

@@ -176,7 +176,12 @@ func (l *LoadBalancers) probe(ctx context.Context, o *observed, svc *v1.Service)
 		return err
 	}
 
-	return l.readMissing(ctx, o, o.derived(svc))
+	paths = o.derived(svc)
+	if l.config.Settings.LBServiceID == "" {
+		paths = append(paths, o.lbService)
+	}
+
+	return l.readMissing(ctx, o, paths)
 }
 
 // readMissing reads the objects that are not known.

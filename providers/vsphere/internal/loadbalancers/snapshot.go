@@ -125,14 +125,26 @@ func (s *snapshot) isShared(o *observed) bool {
 	return false
 }
 
-// all returns the namespaces and names of all Services that have objects.
-func (s *snapshot) all(ctx context.Context, owner policy.Owner) ([]string, error) {
+// all returns the namespaces and names of all Services that have objects, and the paths of the
+// LBServices without virtual servers.
+func (s *snapshot) all(ctx context.Context, owner policy.Owner) (services, unused []string, err error) {
 	found, err := s.results.GetWithin(ctx, owner.Cluster, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	used := sets.New[string]()
+	for _, objects := range found.services {
+		for _, o := range objects {
+			used.Insert(o.LBServicePath)
+		}
+	}
+	for _, o := range found.lbServices {
+		if !used.Has(o.Path) {
+			unused = append(unused, o.Path)
+		}
 	}
 
-	return slices.Sorted(maps.Keys(found.services)), nil
+	return slices.Sorted(maps.Keys(found.services)), unused, nil
 }
 
 func byPath(objects []*policy.Object) map[string]*policy.Object {

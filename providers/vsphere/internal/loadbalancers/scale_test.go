@@ -1,0 +1,45 @@
+package loadbalancers_test
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
+)
+
+// TestRestart (VS-LB-5): a process that starts finds 100 Services unchanged with two calls, whatever else the manager has.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	inProcess(t, nsxt.Spec{Tier1s: []nsxt.Tier1{{ID: "t2", EdgeCluster: true}}}, func(p *process) {
+		p.must(p.Put("/infra/lb-services/other", nsxt.Object{"connectivity_path": "/infra/tier-1s/t2", "size": "LARGE"}))
+		for i := range 300 {
+			p.must(p.Put(fmt.Sprintf("/infra/lb-pools/other-%d", i), nsxt.Object{"tags": tags("cluster", "other", "owner", "me")}))
+		}
+		var services []*v1.Service
+		for i := range 100 {
+			svc := kubetest.Service("default", fmt.Sprintf("web-%d", i), kubetest.Port(v1.ProtocolTCP, 80), kubetest.Port(v1.ProtocolTCP, 443))
+			p.must(p.ensure(svc, workers(3)...))
+			services = append(services, svc)
+		}
+		p.settle()
+		p.restart()
+		calls, writes := p.Calls(), p.Writes()
+		for _, svc := range services {
+			p.must(p.ensure(svc, workers(3)...))
+		}
+		if calls, writes = p.Calls()-calls, p.Writes()-writes; calls != 2 || writes != 0 {
+			p.Errorf("%d calls, %d writes; want a search and a list of profiles", calls, writes)
+		}
+		p.settle()
+		calls = p.Calls()
+		for _, svc := range services {
+			p.must(p.UpdateLoadBalancer(p.ctx, testCluster, svc, workers(4)))
+		}
+		if calls = p.Calls() - calls; calls > 410 {
+			p.Errorf("a Node that joins 100 Services with two ports costs %d calls, want one to read and one to write each pool, and few searches", calls)
+		}
+	})
+}
