@@ -80,7 +80,7 @@ func checkNothingWasLeftOut(t *testing.T, r result) {
 	if want := len(scenario.Own(r.provider.LoadBalancers)); len(r.balancers.creations) != want {
 		t.Errorf("%d kinds of load balancers were made, want %d", len(r.balancers.creations), want)
 	}
-	if r.hasBalancers() && (r.balancers.resync.Total() < r.services || r.balancers.all.Total() < r.services) {
+	if r.hasBalancers() && (r.balancers.resync.Total() == 0 || r.balancers.all.Total() < r.services) {
 		t.Errorf("%d Services were made by %d calls and seen to by %d", r.services, r.balancers.all.Total(), r.balancers.resync.Total())
 	}
 	if r.firstNode <= 0 || r.allNodes < r.firstNode || r.peakRSS <= 0 || r.binarySize <= 0 || r.startCPU <= 0 {

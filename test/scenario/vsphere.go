@@ -1,11 +1,17 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
@@ -17,7 +23,9 @@ func vsphereProvider() Provider {
 		Fleet: func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), latency) },
 		// 10 of Initialize and Steady are for the details of 1000 VMs, 25 of Initialize for Nodes
 		// that do not wait until an inventory of more VMs has been read.
-		Budget: Budget{Initialize: 35, Steady: 10, Lifecycle: 1},
+		// A manager is sent at most 20 calls a second: 100 Services take 12 each.
+		Budget:        Budget{Initialize: 35, Steady: 10, Lifecycle: 1, Services: 120 * time.Second},
+		LoadBalancers: []LoadBalancer{{Name: "nsx-t", Create: 14}},
 	}
 }
 
@@ -66,16 +74,19 @@ func vsphereFleet(n int) [][]vsphere.VMSpec {
 	return bySite
 }
 
-// vsphereCloud is one simulated vCenter.
+// vsphereCloud is one simulated vCenter, and a simulated NSX-T manager.
 type vsphereCloud struct {
 	cloud    *vsphere.Cloud
 	vcenter  *vsphere.VCenter
+	manager  *nsxt.Cloud
+	folder   string
+	creation *simserver.Rule
 	machines []Machine
 }
 
 var (
-	_ Cloud  = (*vsphereCloud)(nil)
-	_ Shared = (*vsphereCloud)(nil)
+	_ ServiceCloud = (*vsphereCloud)(nil)
+	_ Shared       = (*vsphereCloud)(nil)
 )
 
 func startVSphere(vms [][]vsphere.VMSpec, latency time.Duration) (Cloud, error) {
@@ -88,11 +99,33 @@ func startVSphere(vms [][]vsphere.VMSpec, latency time.Duration) (Cloud, error) 
 		return nil, fmt.Errorf("start simulated vCenter: %w", err)
 	}
 	c := &vsphereCloud{cloud: cloud, vcenter: cloud.VCenters()[0]}
+	if err := c.startManager(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	c.vcenter.SetLatency(latency)
+	c.manager.Interceptor().SetLatency(latency)
 	c.machines = c.list(vms)
 
 	return c, nil
 }
+
+// startManager starts a manager with a tier-1 gateway and a pool of addresses.
+func (c *vsphereCloud) startManager() (err error) {
+	c.manager, err = nsxt.Start(nsxt.Spec{
+		Tier1s: []nsxt.Tier1{{ID: "k8s", EdgeCluster: true}},
+		Pools:  []nsxt.Pool{{ID: "public", Ranges: []string{"203.0.113.1-203.0.113.254", "198.51.100.1-198.51.100.254"}}},
+	})
+	if err != nil {
+		return fmt.Errorf("start simulated NSX-T manager: %w", err)
+	}
+	if c.folder, err = os.MkdirTemp("", "nsxt-"); err != nil {
+		return err
+	}
+
+	return os.WriteFile(c.certificate(), c.manager.CertificatePEM(), 0o600)
+}
+
+func (c *vsphereCloud) certificate() string { return filepath.Join(c.folder, "ca.pem") }
 
 func datacenters(vms [][]vsphere.VMSpec) []vsphere.DatacenterSpec {
 	var list []vsphere.DatacenterSpec
@@ -144,8 +177,8 @@ func (c *vsphereCloud) Description() string {
 		dcs[s.datacenter], zones[s.zone] = true, true
 	}
 
-	return fmt.Sprintf("vCenter at %s with %d datacenters, %d zones set by tags, %d VMs",
-		c.vcenter.Address(), len(dcs), len(zones), len(c.machines))
+	return fmt.Sprintf("vCenter at %s with %d datacenters, %d zones set by tags, %d VMs; NSX-T manager at %s with a tier-1 gateway",
+		c.vcenter.Address(), len(dcs), len(zones), len(c.machines), c.manager.Host())
 }
 
 func (c *vsphereCloud) Config() string {
@@ -157,7 +190,10 @@ func (c *vsphereCloud) Config() string {
 	fmt.Fprintf(&b, "[Global]\nprovider = vsphere\n\n")
 	fmt.Fprintf(&b, "[VirtualCenter %q]\nport = %s\nuser = %q\npassword = %q\nca-file = %q\n\n",
 		host, port, c.vcenter.User(), c.vcenter.Password(), c.vcenter.CAFile())
-	fmt.Fprintf(&b, "[Labels]\nzone = %s\nregion = %s\n", zoneCategory, regionCategory)
+	fmt.Fprintf(&b, "[Labels]\nzone = %s\nregion = %s\n\n", zoneCategory, regionCategory)
+	b.WriteString("[LoadBalancer]\nsize = LARGE\ntier1-gateway-path = /infra/tier-1s/k8s\nip-pool-name = public\n")
+	b.WriteString("tcp-app-profile-name = default-tcp-lb-app-profile\nudp-app-profile-name = default-udp-lb-app-profile\n\n")
+	fmt.Fprintf(&b, "[NSXT]\nhost = %s\nuser = admin\npassword = secret\nca-file = %q\n", c.manager.Host(), c.certificate())
 
 	return b.String()
 }
@@ -188,8 +224,23 @@ func (c *vsphereCloud) Calls() Calls {
 		calls.Polls[poll] = n
 		delete(calls.Counted, poll)
 	}
+	maps.Copy(calls.Counted, c.manager.Interceptor().Calls())
 
 	return calls
+}
+
+// Made implements ServiceCloud.
+func (c *vsphereCloud) Made() []string { return c.manager.Leaks() }
+
+// Writes implements ServiceCloud: nothing is written to vCenter.
+func (c *vsphereCloud) Writes() Calls { return Calls{Counted: c.manager.Writes()} }
+
+// SetProvisioning has the address of a load balancer take so long.
+func (c *vsphereCloud) SetProvisioning(d time.Duration) {
+	if c.creation != nil {
+		c.creation.Remove()
+	}
+	c.creation = c.manager.Interceptor().Inject("PutIPAllocation", simserver.Always(), simserver.Slow(d))
 }
 
 func (c *vsphereCloud) SetPower(name string, on bool) error {
@@ -202,11 +253,20 @@ func (c *vsphereCloud) SetPower(name string, on bool) error {
 
 func (c *vsphereCloud) SetReachable(reachable bool) error {
 	if reachable {
-		return c.vcenter.Up()
+		return errors.Join(c.vcenter.Up(), c.manager.Server().Up())
 	}
 	c.vcenter.Down()
+	c.manager.Server().Down()
 
 	return nil
 }
 
-func (c *vsphereCloud) Close() error { return c.cloud.Close() }
+// Close ends both.
+func (c *vsphereCloud) Close() error {
+	errs := []error{c.cloud.Close(), os.RemoveAll(c.folder)}
+	if c.manager != nil {
+		errs = append(errs, c.manager.Close())
+	}
+
+	return errors.Join(errs...)
+}
