@@ -116,7 +116,7 @@ e2e-cluster: helm ## Run the image as the Pod of the chart on a real node; see d
 
 soak: ## Simulate a day of the vSphere provider, all faults of AWS and OpenStack, and pages of three rows; many minutes of CPU time
 	@export TEST_SEED="$${TEST_SEED:-$$RANDOM}" && $(PROGRESS) "testing providers with TEST_SEED=$$TEST_SEED" \
-		$(EXPLORE) -tags smallpages -count=1 ./providers/aws ./providers/openstack/... ./providers/vsphere
+		$(EXPLORE) -tags smallpages -count=1 ./providers/aws ./providers/openstack/... ./providers/vsphere/...
 
 size: ## Print the lines of each part, and what EnsureLoadBalancer reaches in DIRECTORY, by default this one
 	@$(PROGRESS) "counting" go -C tools/size run . "$(abspath $(or $(DIRECTORY),.))"

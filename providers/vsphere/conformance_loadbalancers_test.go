@@ -18,10 +18,11 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestConformanceLoadBalancers runs the suite of all providers over load balancers in an LBService
-// that people manage, and in one of the cluster.
+// that people manage, and in one of the cluster: with the race detector without faults of single calls.
 func TestConformanceLoadBalancers(t *testing.T) {
 	t.Parallel()
 	adapter := suite.Adapter{
@@ -34,9 +35,10 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		Budget:      suite.Budget{Services: 20, Create: 14, Resync: 1},
 		Timeout:     5 * time.Minute,
 		NoticeTime:  2 * time.Minute, // of a password that is refused at the start
-		FaultPoints: 2,
+		FaultPoints: 1, // the tests of internal/loadbalancers have all of them
 		How:         suite.How{InMemory: true},
 	}
+	adapter.Without.FaultInjection = profile.Race
 	for name, managed := range map[string]bool{"unmanaged": false, "managed": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

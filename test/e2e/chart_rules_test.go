@@ -461,6 +461,11 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	a.awaitInitialized(t, nodes...)
 	a.awaitRouted(t, nodes...)
 	a.initializeAgain(t, "on")
+	a.create(t, newService("web", classic, 80))
+	g.awaitServed(t, a.cluster, "web", len(nodes))
+	a.remove(t, "web")
+	a.awaitRemoved(t, "web")
+	g.awaitNoBalancers(t)
 	for _, change := range []func() error{cloud.VM("off").PowerOff, cloud.VM("deleted").Destroy} {
 		if err := change(); err != nil {
 			t.Fatal(err)

@@ -125,7 +125,7 @@ func TestOfflineCommands(t *testing.T) {
 		want   []string
 	}{
 		"Version":       {reason: "needs no config, and is not that of Kubernetes", args: []string{"--version"}, want: []string{"multicloud-controller-manager "}},
-		"Providers":     {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "NSX-T load balancers are not supported yet", "in a tier-1 gateway of NSX-T", "aws ", "classic and network", "in the route table of the cluster", "openstack ", "extra routes of a Neutron router"}},
+		"Providers":     {reason: "what is registered and what it supports", args: []string{"providers"}, want: []string{"vsphere ", "instances ", "in NSX-T", "in a tier-1 gateway of NSX-T", "aws ", "classic and network", "in the route table of the cluster", "openstack ", "extra routes of a Neutron router"}},
 		"Validate":      {reason: "the chosen provider", args: []string{"config", "validate", "--cloud-config=good.conf"}, want: []string{"good.conf: valid for provider vsphere"}},
 		"ValidateWrong": {reason: "all errors, none with a secret", args: []string{"config", "validate", "--cloud-config=wrong.conf"}, code: 1, want: []string{"wrong.conf:"}},
 		"ValidateFlag":  {reason: "the flag must agree here, too", args: []string{"config", "validate", "--cloud-config=good.conf", "--cloud-provider=aws"}, code: 1, want: []string{"remove one or make them agree"}},

@@ -70,7 +70,17 @@ func (e *env) change(ctx context.Context, o *policy.Object, set map[string]any, 
 		delete(object, field)
 	}
 
-	return e.put(ctx, o.Path, object)
+	return explain(e.put(ctx, o.Path, object), o)
+}
+
+// explain adds who has created an object to the error of a write that is denied: objects of a
+// principal identity are closed to other accounts.
+func explain(err error, o *policy.Object) error {
+	if errors.Is(err, apierr.ErrDenied) && o.CreateUser != "" {
+		return fmt.Errorf("%w (created by %s, protection %s)", err, o.CreateUser, o.Protection)
+	}
+
+	return err
 }
 
 func (e *env) put(ctx context.Context, path string, object nsx.Object) error {
@@ -91,7 +101,7 @@ func (e *env) put(ctx context.Context, path string, object nsx.Object) error {
 // remove deletes an object.
 func (e *env) remove(ctx context.Context, o *policy.Object) error {
 	if err := e.api.Delete(ctx, o.Path); err != nil {
-		return err
+		return explain(err, o)
 	}
 	if o.Kind == policy.VirtualServers {
 		e.o.deleted = append(e.o.deleted, o.Path)

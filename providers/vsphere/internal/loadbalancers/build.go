@@ -274,12 +274,19 @@ func (b *builder) warnAboutClients() {
 	}
 }
 
-// validate reports what the class lacks for a new address.
-func (d *desired) validate() error {
+// validate reports what is missing for a new address or virtual server; unknown is why a profile
+// is not known.
+func (d *desired) validate(unknown error) error {
 	var problems []error
 	for _, a := range d.addresses {
 		if a.missing != nil && a.ipPool == "" {
 			problems = append(problems, apierr.Mark(apierr.ErrInvalid, fmt.Errorf("class %s has no pool of addresses for %s", a.class, policy.FamilyName(a.family))))
+		}
+	}
+
+	for _, p := range d.ports {
+		if p.server.existing == nil && p.server.profile == "" {
+			problems = append(problems, unknown)
 		}
 	}
 

@@ -36,7 +36,7 @@ type differ struct {
 // diff returns the plan. It is not valid before all objects are read that d.unread lists then.
 func diff(in input, o *observed, d *desired) steps {
 	df := &differ{in: in, o: o, d: d}
-	if err := d.validate(); err != nil {
+	if err := d.validate(in.unknown); err != nil {
 		return steps{plan.Refuse[*env](err)}
 	}
 	for _, a := range d.addresses {

@@ -170,12 +170,12 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 			return err
 		}
 		op := service.Operation{Service: svc, LoadBalancer: r.Names.DisplayName(), Ensures: create}
-		if err := l.ensure(ctx, op, o, r, warnings, published); err != nil {
-			return err
+		err = l.ensure(ctx, op, o, r, warnings, published)
+		if err == nil || apierr.Has[*service.IncompleteError](err) {
+			status = statusOf(o)
 		}
-		status = statusOf(o)
 
-		return nil
+		return err
 	})
 
 	return status, err
@@ -194,14 +194,22 @@ func (l *LoadBalancers) ensure(ctx context.Context, op service.Operation, o *obs
 		warnings = append(warnings, d.warnings...)
 	}
 	l.services.Report(op.Service, warnings)
+	var gaps []service.Gap
 	if err == nil && (len(created) > 0 || !published) {
-		err = l.waitRealized(ctx, o.lbService, serversOf(o.parts()))
+		if err = l.waitRealized(ctx, o.lbService, serversOf(o.parts())); err != nil && !errors.Is(err, errUnrealized) && ctx.Err() == nil {
+			gaps, err = awaited(err), nil // it may serve, as the upstream controller manager assumes
+		}
 	}
 	if errors.Is(err, errPending) {
-		return l.services.Incomplete(op, []service.Gap{{Key: "realization", Text: err.Error(), Soon: true}}, nil)
+		gaps, err = awaited(err), nil
 	}
 
-	return l.services.Incomplete(op, nil, err)
+	return l.services.Incomplete(op, gaps, err)
+}
+
+// awaited returns the gap of what is not known to be realized.
+func awaited(err error) []service.Gap {
+	return []service.Gap{{Key: "realization", Text: err.Error(), Soon: true}}
 }
 
 // remove deletes all objects of a Service.

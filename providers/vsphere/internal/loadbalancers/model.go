@@ -124,6 +124,8 @@ type input struct {
 	ipPools map[address.Family]string
 	// profiles are the paths of the application profiles, by protocol.
 	profiles map[string]string
+	// unknown is why a profile is not known, which only new virtual servers need.
+	unknown error
 }
 
 // desired is what is wanted of a load balancer.

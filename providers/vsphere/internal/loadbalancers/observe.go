@@ -135,23 +135,26 @@ func (l *LoadBalancers) checkGateway(ctx context.Context, o *observed) error {
 // exist are not looked up.
 func (l *LoadBalancers) resolve(ctx context.Context, o *observed, r *request.Request) (input, error) {
 	in := input{settings: &l.config.Settings, request: r, ipPools: map[address.Family]string{}, profiles: map[string]string{}}
-	var err error
 	for _, port := range r.Ports {
 		ref, resourceType := r.Class.TCP, policy.TypeTCPProfile
 		if port.Protocol == v1.ProtocolUDP {
 			ref, resourceType = r.Class.UDP, policy.TypeUDPProfile
 		}
-		if in.profiles[string(port.Protocol)], err = l.names.profile(ctx, ref, resourceType); err != nil {
+		profile, err := l.names.profile(ctx, ref, resourceType)
+		if errors.Is(err, apierr.ErrInvalid) {
 			return in, err
 		}
+		in.profiles[string(port.Protocol)], in.unknown = profile, errors.Join(in.unknown, err)
 	}
 	if len(o.parts().addresses()) >= len(r.Families) {
 		return in, nil
 	}
 	for _, family := range r.Families {
-		if in.ipPools[family], err = l.names.ipPool(ctx, r.Class.Pool(family)); err != nil {
+		id, err := l.names.ipPool(ctx, r.Class.Pool(family))
+		if err != nil {
 			return in, err
 		}
+		in.ipPools[family] = id
 	}
 
 	return in, nil

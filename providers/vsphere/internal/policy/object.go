@@ -79,6 +79,8 @@ type Fields struct {
 	Tags         []nsx.Tag `json:"tags,omitempty"`
 	Revision     *int64    `json:"_revision,omitempty"`
 	CreateTime   int64     `json:"_create_time,omitempty"` // milliseconds
+	CreateUser   string    `json:"_create_user,omitempty"`
+	Protection   string    `json:"_protection,omitempty"`
 	Deleting     bool      `json:"marked_for_delete,omitempty"`
 
 	// Of an LBService. Enabled is that of a virtual server, too.
