@@ -32,7 +32,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		Malformed:   []string{"aws:///us-west-2a/vol-0123456789abcdef0", "aws://"},
 		Internal:    map[string]string{internal: "true"},
 		Unmanaged:   []map[string]string{{kind: "external"}, {kind: "nlb-ip"}},
-		Without:     loadbalancers.Capabilities{MixedProtocols: true, Affinity: true, RequestedIP: true},
+		Without:     loadbalancers.Capabilities{MixedProtocols: true, Affinity: true, RequestedIP: true, DualStack: true},
 		Timeout:     longest,
 		NoticeTime:  time.Minute,
 		FaultPoints: 1, // TestCrash has all of them
@@ -111,7 +111,7 @@ func (a *balancersAdapter) LoadBalancers() []loadbalancers.LoadBalancer {
 }
 
 func classicView(lb sim.ClassicLoadBalancer) loadbalancers.LoadBalancer {
-	view := loadbalancers.LoadBalancer{Name: lb.Name, Address: lb.DNSName, Internal: lb.Scheme == sim.SchemeInternal}
+	view := loadbalancers.LoadBalancer{Name: lb.Name, Addresses: []string{lb.DNSName}, Internal: lb.Scheme == sim.SchemeInternal}
 	for _, listener := range lb.Listeners {
 		seen := loadbalancers.Listener{Protocol: v1.Protocol(listener.Protocol), Port: listener.Port}
 		if rest, ok := strings.CutPrefix(lb.HealthCheck.Target, "HTTP:"); ok {
@@ -128,7 +128,7 @@ func classicView(lb sim.ClassicLoadBalancer) loadbalancers.LoadBalancer {
 }
 
 func networkView(lb sim.NetworkLoadBalancer) loadbalancers.LoadBalancer {
-	view := loadbalancers.LoadBalancer{Name: lb.Name, Address: lb.DNSName, Internal: lb.Scheme == sim.SchemeInternal}
+	view := loadbalancers.LoadBalancer{Name: lb.Name, Addresses: []string{lb.DNSName}, Internal: lb.Scheme == sim.SchemeInternal}
 	for _, listener := range lb.Listeners {
 		group := behind(lb, listener)
 		seen := loadbalancers.Listener{Protocol: v1.Protocol(listener.Protocol), Port: listener.Port}

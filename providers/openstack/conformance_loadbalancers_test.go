@@ -88,7 +88,7 @@ func balancersSuite(newCloud func(testing.TB) loadbalancers.Cloud) loadbalancers
 			{string(request.AnnotationSubnetID): "not-an-id"},
 		},
 		Protocols: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP},
-		Without:   loadbalancers.Capabilities{Copies: true},
+		Without:   loadbalancers.Capabilities{Copies: true, DualStack: true},
 		Budget:    loadbalancers.Budget{Create: 12, Resync: 4},
 	}
 }
@@ -178,11 +178,9 @@ func (a *balancersAdapter) LoadBalancers() []loadbalancers.LoadBalancer {
 
 // describe returns a load balancer as clients see it.
 func (a *balancersAdapter) describe(lb openstack.LoadBalancer) loadbalancers.LoadBalancer {
-	seen := loadbalancers.LoadBalancer{Name: lb.Name, Address: a.publicAddress(lb), Internal: true}
-	if seen.Address != "" {
-		seen.Internal = false
-	} else {
-		seen.Address = lb.VIPAddress
+	seen := loadbalancers.LoadBalancer{Name: lb.Name, Addresses: []string{lb.VIPAddress}, Internal: true}
+	if public := a.publicAddress(lb); public != "" {
+		seen.Addresses[0], seen.Internal = public, false
 	}
 	for _, view := range a.Listeners(lb.ID) {
 		seen.Affinity = seen.Affinity || view.SourceIP

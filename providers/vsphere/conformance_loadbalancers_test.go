@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 		Budget:      suite.Budget{Services: 20, Create: 14, Resync: 1},
 		Timeout:     5 * time.Minute,
 		NoticeTime:  2 * time.Minute, // of a password that is refused at the start
-		FaultPoints: 1, // the tests of internal/loadbalancers have all of them
+		FaultPoints: 1,               // the tests of internal/loadbalancers have all of them
 		How:         suite.How{InMemory: true},
 	}
 	adapter.Without.FaultInjection = profile.Race
@@ -52,6 +53,7 @@ func TestConformanceLoadBalancers(t *testing.T) {
 // balancerSection is the section of a cloud-config about load balancers, without the LBService.
 const balancerSection = `[LoadBalancer]
 ip-pool-id = pool
+ip-pool-id-ipv6 = pool6
 tcp-app-profile-name = default-tcp-lb-app-profile
 udp-app-profile-name = default-udp-lb-app-profile
 persistence-profile-path = ` + persistencePath + "\n"
@@ -72,8 +74,10 @@ var _ suite.Cloud = (*balancersAdapter)(nil)
 func newBalancersAdapter(t testing.TB, managed bool) *balancersAdapter {
 	t.Helper()
 	a := &balancersAdapter{managed: managed, nsxtAdapter: newNSXTAdapter(t, nsxt.Spec{
-		Tier1s:   []nsxt.Tier1{{ID: "t2", EdgeCluster: true}, {ID: "t3", EdgeCluster: true}},
-		Pools:    []nsxt.Pool{{ID: "pool", Ranges: []string{"203.0.113.10-203.0.113.250"}}},
+		Tier1s: []nsxt.Tier1{{ID: "t2", EdgeCluster: true}, {ID: "t3", EdgeCluster: true}},
+		Pools: []nsxt.Pool{
+			{ID: "pool", Ranges: []string{"203.0.113.10-203.0.113.250"}}, {ID: "pool6", Ranges: []string{"2001:db8::10-2001:db8::ff"}},
+		},
 		Profiles: []nsxt.Profile{{Path: persistencePath, Type: "LBSourceIpPersistenceProfile"}},
 	})}
 	if !managed {
@@ -127,14 +131,30 @@ func (a *balancersAdapter) named() map[string][]nsxt.VirtualServer {
 func (a *balancersAdapter) LoadBalancers() []suite.LoadBalancer {
 	var all []suite.LoadBalancer
 	for name, servers := range a.named() {
-		lb := suite.LoadBalancer{Name: name, Address: servers[0].Address, Affinity: servers[0].Persistent}
-		for _, v := range servers {
-			lb.Listeners = append(lb.Listeners, a.listener(v))
-		}
-		all = append(all, lb)
+		all = append(all, a.loadBalancer(name, servers))
 	}
 
 	return all
+}
+
+// loadBalancer returns one whose addresses have the same listeners, or else all of them.
+func (a *balancersAdapter) loadBalancer(name string, servers []nsxt.VirtualServer) suite.LoadBalancer {
+	lb := suite.LoadBalancer{Name: name, Affinity: servers[0].Persistent}
+	objects := a.List("LBVirtualServer")
+	slices.SortStableFunc(servers, func(x, y nsxt.VirtualServer) int { // the second address has longer tags
+		return len(fmt.Sprint(objects[x.Path]["tags"])) - len(fmt.Sprint(objects[y.Path]["tags"]))
+	})
+	for _, v := range servers {
+		if !slices.Contains(lb.Addresses, v.Address) {
+			lb.Addresses = append(lb.Addresses, v.Address)
+		}
+		listener := a.listener(v)
+		if !slices.ContainsFunc(lb.Listeners, func(other suite.Listener) bool { return reflect.DeepEqual(other, listener) }) {
+			lb.Listeners = append(lb.Listeners, listener)
+		}
+	}
+
+	return lb
 }
 
 func (a *balancersAdapter) listener(v nsxt.VirtualServer) suite.Listener {
@@ -171,8 +191,9 @@ func (a *balancersAdapter) Reach(_ testing.TB, name string, protocol v1.Protocol
 			}
 		}
 	}
+	slices.Sort(reached)
 
-	return reached
+	return slices.Compact(reached) // by addresses of both families
 }
 
 // Remove deletes the virtual servers of a load balancer, and waits until the search shows that.

@@ -81,6 +81,8 @@ type Capabilities struct {
 	// LocalTraffic: the healthCheckNodePort of a Service with
 	// externalTrafficPolicy Local is used for the health checks of its nodes.
 	LocalTraffic bool
+	// DualStack: a load balancer can have an address of each IP family.
+	DualStack bool
 	// Copies: load balancers of a cluster restored from another's backup are told from
 	// those of a cluster that was renamed. Where names follow the cluster, they are not.
 	Copies bool
@@ -139,8 +141,9 @@ type ServiceStore interface {
 type LoadBalancer struct {
 	// Name is what GetLoadBalancerName returns.
 	Name string
-	// Address is the host name or IP address in the status.
-	Address string
+	// Addresses are the host names or IP addresses in the status, in its order. Each has all
+	// listeners.
+	Addresses []string
 	// Internal reports whether it cannot be reached from outside.
 	Internal bool
 	// Affinity reports whether a client is kept at its node.
@@ -190,7 +193,7 @@ func Run(t *testing.T, adapter Adapter) {
 func suite() harness.Suite[Adapter, *fixture] {
 	return harness.Suite[Adapter, *fixture]{
 		Cases: slices.Concat(
-			createCases(), kindCases(), changeCases(), nodeCases(), deleteCases(),
+			createCases(), kindCases(), familyCases(), changeCases(), nodeCases(), deleteCases(),
 			refusalCases(), ownershipCases(), loadCases(), failureCases(), faultCases(),
 		),
 		NewFixture: newFixture,

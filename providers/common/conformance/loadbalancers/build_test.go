@@ -42,7 +42,7 @@ func (b build) adapter() Adapter {
 	}
 	if b.sparse {
 		adapter.Protocols = nil
-		adapter.Without.MixedProtocols, adapter.Without.Affinity = true, true
+		adapter.Without.MixedProtocols, adapter.Without.Affinity, adapter.Without.DualStack = true, true, true
 	}
 
 	return adapter

@@ -60,9 +60,8 @@ func (f *fixture) wanted(service *v1.Service, machines []machine) LoadBalancer {
 		Internal: f.isInternal(service),
 		Affinity: service.Spec.SessionAffinity == v1.ServiceAffinityClientIP,
 	}
-	if len(service.Status.LoadBalancer.Ingress) > 0 {
-		first := service.Status.LoadBalancer.Ingress[0]
-		lb.Address = cmp.Or(first.Hostname, first.IP)
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		lb.Addresses = append(lb.Addresses, cmp.Or(ingress.Hostname, ingress.IP))
 	}
 	for _, port := range service.Spec.Ports {
 		listener := Listener{Protocol: port.Protocol, Port: port.Port}
@@ -103,7 +102,7 @@ func (f *fixture) check(service *v1.Service, machines []machine) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		f.T.Errorf("the load balancer of %s is not as wanted (-want +got):\n%s", service.Name, diff)
 	}
-	if want.Address == "" {
+	if len(want.Addresses) == 0 || slices.Contains(want.Addresses, "") {
 		f.T.Errorf("the status of %s has no address: %v", service.Name, service.Status.LoadBalancer)
 	}
 	f.checkReach(service, machines)

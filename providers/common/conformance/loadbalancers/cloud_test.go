@@ -54,6 +54,7 @@ func (c *cloud) describe(decoys bool) []string {
 type balancer struct {
 	name, cluster, address string
 	internal, affinity     bool
+	dual                   bool
 	listeners              map[portKey]listener
 }
 
@@ -79,7 +80,7 @@ type rule struct {
 
 func (lb *balancer) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "load balancer %s of %s, internal %t, affinity %t:", lb.name, lb.cluster, lb.internal, lb.affinity)
+	fmt.Fprintf(&text, "load balancer %s of %s, internal %t, affinity %t, dual %t:", lb.name, lb.cluster, lb.internal, lb.affinity, lb.dual)
 	for _, key := range sortedPorts(lb.listeners) {
 		fmt.Fprintf(&text, " %s %d %+v", key.protocol, key.port, lb.listeners[key])
 	}
@@ -98,6 +99,15 @@ func sortedPorts(listeners map[portKey]listener) []portKey {
 	})
 }
 
+// addresses are those of each family.
+func (lb *balancer) addresses() []string {
+	if lb.dual {
+		return []string{lb.address, "second-" + lb.address}
+	}
+
+	return []string{lb.address}
+}
+
 // copyOf is a copy for a reader.
 func (lb *balancer) copyOf() *balancer {
 	c := *lb
@@ -114,7 +124,7 @@ func (c *cloud) LoadBalancers() []LoadBalancer {
 		if slices.Contains(c.Decoys, lb.name) {
 			continue
 		}
-		seen := LoadBalancer{Name: lb.name, Address: lb.address, Internal: lb.internal, Affinity: lb.affinity}
+		seen := LoadBalancer{Name: lb.name, Addresses: lb.addresses(), Internal: lb.internal, Affinity: lb.affinity}
 		for key, l := range lb.listeners {
 			listener := Listener{Protocol: key.protocol, Port: key.port, HealthPort: l.health}
 			for _, id := range l.targets {

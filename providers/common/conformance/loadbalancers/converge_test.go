@@ -14,7 +14,7 @@ import (
 // create creates the balancer, or returns the existing one if it is ours.
 func (s *balancers) create(ctx context.Context, want *model) (*balancer, error) {
 	err := s.cloud.createBalancer(ctx, balancer{
-		name: want.name, cluster: want.cluster, internal: want.internal, affinity: want.affinity,
+		name: want.name, cluster: want.cluster, internal: want.internal, affinity: want.affinity, dual: want.dual,
 	}, s.duplicates)
 	if err != nil && s.duplicates {
 		err = s.cloud.createBalancer(ctx, balancer{name: want.name, cluster: want.cluster}, true)
@@ -35,9 +35,9 @@ func (s *balancers) create(ctx context.Context, want *model) (*balancer, error) 
 
 // converge changes rules and listeners, what is new first.
 func (s *balancers) converge(ctx context.Context, want *model, lb *balancer, rules []rule) error {
-	if lb.affinity != want.affinity {
+	if lb.affinity != want.affinity || lb.dual != want.dual {
 		err := s.cloud.changeBalancer(ctx, want.name, func(lb *balancer) error {
-			lb.affinity = want.affinity
+			lb.affinity, lb.dual = want.affinity, want.dual
 
 			return nil
 		})

@@ -2,6 +2,7 @@ package loadbalancers
 
 import (
 	"cmp"
+	"slices"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -46,8 +47,8 @@ func statusHasAddress(f *fixture) {
 	f.mustEnsure(service, m...)
 	lb, _ := f.find(service)
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		if got := cmp.Or(ingress.Hostname, ingress.IP); got != lb.Address {
-			f.T.Errorf("the status has %q, the address is %q", got, lb.Address)
+		if got := cmp.Or(ingress.Hostname, ingress.IP); !slices.Contains(lb.Addresses, got) {
+			f.T.Errorf("the status has %q, the addresses are %q", got, lb.Addresses)
 		}
 	}
 	status, exists, err := f.get(service)

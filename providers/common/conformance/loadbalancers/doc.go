@@ -19,7 +19,7 @@
 //		Refused:     []map[string]string{{healthCheckPortKey: "http"}},
 //		Unmanaged:   []map[string]string{{typeKey: "external"}},
 //		Protocols:   []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
-//		Without:     loadbalancers.Capabilities{MixedProtocols: true, Affinity: true, RequestedIP: true},
+//		Without:     loadbalancers.Capabilities{MixedProtocols: true, Affinity: true, RequestedIP: true, DualStack: true},
 //		Budget:      loadbalancers.Budget{Create: 12, Resync: 3},
 //		Timeout:     2 * time.Second,
 //	})

@@ -13,6 +13,7 @@ import (
 type model struct {
 	name, cluster, owner string
 	internal, affinity   bool
+	dual                 bool
 	listeners            map[portKey]listener
 	rules                []rule
 }
@@ -75,6 +76,7 @@ func (s *balancers) build(cluster string, service *v1.Service, nodes []*v1.Node,
 	w := &model{
 		name: cloudprovider.DefaultLoadBalancerName(service), cluster: cluster, owner: s.owner(cluster, service),
 		internal: service.Annotations[annotationInternal] != "", affinity: service.Spec.SessionAffinity == v1.ServiceAffinityClientIP,
+		dual:      len(service.Spec.IPFamilies) > 1,
 		listeners: map[portKey]listener{},
 	}
 	var targets []string

@@ -166,6 +166,10 @@ func kindMutants() map[string]mutant {
 			[]string{"ports of several protocols are balanced", "UDP is balanced", "SCTP is balanced"},
 		},
 		"no affinity": {wanting(func(w *model) { w.affinity = false }), "not as wanted", []string{"clients are kept at their node"}},
+		"one family":  {wanting(func(w *model) { w.dual = false }), "addresses", []string{"a Service of two IP families has an address of each"}},
+		"keeps a family": {
+			faulty(func(s *balancers) { s.keepsFamily = true }), "addresses", []string{"an IP family more or less leaves the other address"},
+		},
 		"never checks local health": {
 			eachListener(func(l *listener) { l.health = 0 }), "not as wanted",
 			[]string{"the healthCheckNodePort is checked when traffic is local"},

@@ -44,6 +44,7 @@ type faults struct {
 	assumes       bool // notes that an operation is done before it is
 	complete      bool // finds only balancers with ports
 	narrow        bool // deletes the rules of the Service's ports alone
+	keepsFamily   bool // removes no address
 }
 
 // balancers are the load balancers of a provider over the in-memory cloud.
@@ -150,7 +151,12 @@ func (s *balancers) GetLoadBalancer(ctx context.Context, cluster string, service
 
 // status is the status of the Service.
 func (lb *balancer) status() *v1.LoadBalancerStatus {
-	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{Hostname: lb.address}}}
+	status := &v1.LoadBalancerStatus{}
+	for _, address := range lb.addresses() {
+		status.Ingress = append(status.Ingress, v1.LoadBalancerIngress{Hostname: address})
+	}
+
+	return status
 }
 
 func (s *balancers) EnsureLoadBalancer(
@@ -220,7 +226,11 @@ func (s *balancers) apply(
 		return lb, nil
 	}
 
-	return lb, s.converge(ctx, want, lb, seen.rules)
+	want.dual = want.dual || s.keepsFamily && lb.dual
+	err = s.converge(ctx, want, lb, seen.rules)
+	lb.dual = want.dual
+
+	return lb, err
 }
 
 // assumed reports whether this was done before, and notes that it is done now.

@@ -15,7 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
-// TestEveryCallFails (VS-NSXT-5, VS-ROUTE-3, VS-ROUTE-6): whatever the manager responds to any one call, the route controller
+// TestEveryCallFails (VS-NSXT-7, VS-ROUTE-3, VS-ROUTE-6): whatever the manager responds to any one call, the route controller
 // has the same in the end. The conformance suite ends processes.
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
