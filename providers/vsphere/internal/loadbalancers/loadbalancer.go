@@ -240,8 +240,3 @@ func statusOf(o *observed) *v1.LoadBalancerStatus {
 		return v1.LoadBalancerIngress{IP: ip}
 	})}
 }
-
-// apply applies a plan.
-func (l *LoadBalancers) apply(ctx context.Context, in input, planned steps, e *env) error {
-	return service.Apply(ctx, in.operation, planned, e, l.config.Step)
-}

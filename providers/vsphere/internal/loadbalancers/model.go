@@ -113,6 +113,19 @@ func (p parts) addresses() []string {
 	return append(first, second...)
 }
 
+// serversOf returns the paths of virtual servers.
+func serversOf(p parts) []string {
+	var paths []string
+	for _, v := range p.own[policy.VirtualServers] {
+		paths = append(paths, v.Path)
+	}
+
+	return paths
+}
+
+// pathsOf returns the paths of objects, in order.
+func pathsOf(objects map[string]*policy.Object) []string { return slices.Sorted(maps.Keys(objects)) }
+
 // input is what an operation is about, beside what is observed.
 type input struct {
 	operation service.Operation
