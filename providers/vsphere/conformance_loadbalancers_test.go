@@ -23,7 +23,9 @@ import (
 )
 
 // TestConformanceLoadBalancers runs the suite of all providers over load balancers in an LBService
-// that people manage, and in one of the cluster: with the race detector without faults of single calls.
+// TestConformanceLoadBalancers (VS-LB-1, VS-LB-2, VS-LB-5, VS-LB-6, VS-LB-9, VS-LB-10, VS-LB-11, VS-LB-12) runs the suite of
+// all providers over load balancers in an LBService that people manage, and in one of the cluster: with the race detector
+// without faults of single calls.
 func TestConformanceLoadBalancers(t *testing.T) {
 	t.Parallel()
 	adapter := suite.Adapter{
