@@ -6,13 +6,13 @@
 // and datacenters can serve one cluster, and one that is slow or down delays
 // only its own Nodes.
 //
-// Routes to Pods are static routes of a tier-1 gateway of NSX-T (packages nsx and
-// routes), if the cloud-config names one. The manager is called for them alone: without
-// it, Nodes are initialized all the same.
+// Load balancers of Services are virtual servers in NSX-T (package loadbalancers), and routes
+// to Pods static routes of a tier-1 gateway (package routes), if the cloud-config has them.
+// The manager (package nsx) is called for them alone: without it, Nodes are initialized all
+// the same.
 //
-// What it does not do yet: load balancers, which the upstream controller offers through
-// NSX-T as well. Their sections of a cloud-config get a warning. The paravirtual mode of
-// Supervisor guest clusters is a provider of its own and is not part of this package.
+// What it does not do: the paravirtual mode of Supervisor guest clusters is a provider of its
+// own and is not part of this package.
 //
 // # How it finds VMs
 //
