@@ -188,6 +188,8 @@ func kind(t reflect.Type) string {
 		return "text"
 	case reflect.Slice:
 		return "list"
+	case reflect.Map:
+		return "mapping"
 	default:
 		return "number"
 	}

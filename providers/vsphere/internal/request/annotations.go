@@ -2,6 +2,7 @@ package request
 
 import "github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 
+// Class and clients.
 const (
 	// AnnotationClass is the name of a class, which is a section [LoadBalancerClass] of the
 	// cloud-config, or default. An unknown class is an error. A load balancer that exists
