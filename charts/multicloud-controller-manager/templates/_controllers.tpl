@@ -11,9 +11,10 @@ The value of --controllers, as a YAML list below "items".
 
 {{/*
 Controllers that run, as a mapping of their short names to true: the first item of the list that is the name, with or without a
-minus sign, decides, and then an asterisk.
+minus sign, decides, and then an asterisk. Those that the provider does not have are left out: they end at once, and need no
+permissions.
 */}}
-{{- define "multicloud-controller-manager.startedControllers" -}}
+{{- define "multicloud-controller-manager.enabledControllers" -}}
 {{- $names := dict
   "cloud-node" "cloud-node-controller"
   "cloud-node-lifecycle" "cloud-node-lifecycle-controller"
@@ -39,19 +40,8 @@ minus sign, decides, and then an asterisk.
 {{- if not .Values.clusterCIDR -}}
 {{- $enabled = omit $enabled "route" -}}
 {{- end -}}
-{{- toJson $enabled -}}
-{{- end -}}
-
-{{/*
-The same without controllers that the provider does not have: they end at once, and need no permissions.
-*/}}
-{{- define "multicloud-controller-manager.enabledControllers" -}}
-{{- $enabled := include "multicloud-controller-manager.startedControllers" . | fromJson -}}
 {{- if ne .Values.provider "aws" -}}
 {{- $enabled = omit $enabled "tagging" -}}
-{{- end -}}
-{{- if eq .Values.provider "vsphere" -}}
-{{- $enabled = omit $enabled "service" -}}
 {{- end -}}
 {{- toJson $enabled -}}
 {{- end -}}

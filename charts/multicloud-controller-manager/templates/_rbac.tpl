@@ -64,8 +64,7 @@ node-controller, whatever controllers run.
 {{- define "multicloud-controller-manager.accounts" -}}
 {{- $enabled := include "multicloud-controller-manager.enabledControllers" . | fromJson -}}
 {{- $names := list "node-controller" -}}
-{{- /* The controller makes its client before it finds that the cloud has no load balancers. */ -}}
-{{- if (include "multicloud-controller-manager.startedControllers" . | fromJson).service -}}{{- $names = append $names "service-controller" -}}{{- end -}}
+{{- if $enabled.service -}}{{- $names = append $names "service-controller" -}}{{- end -}}
 {{- if $enabled.route -}}{{- $names = append $names "route-controller" -}}{{- end -}}
 {{- if $enabled.tagging -}}{{- $names = append $names "tagging-controller" -}}{{- end -}}
 {{- if eq .Values.provider "vsphere" -}}{{- $names = append $names "vsphere-cloud-controller-manager" -}}{{- end -}}
