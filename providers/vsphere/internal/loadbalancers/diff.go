@@ -1,6 +1,7 @@
 package loadbalancers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -136,10 +137,11 @@ func (df *differ) writeMonitor(p wantedPort) {
 func (df *differ) writePool(p wantedPort) {
 	w, names := p.pool, df.o.names
 	members := merge(names, w)
-	text := strings.Join(lists.Map(w.members, func(m request.Member) string { return m.IP.String() }), " ")
+	ips := lists.Map(w.members, func(m request.Member) string { return m.IP.String() })
+	text := fmt.Sprintf("members %s, monitors %s", orNone(ips), orNone(w.monitors))
+	wanted := names.NewPool(p.port, members, w.monitors, w.snat)
 	if w.existing == nil {
-		df.create("LBPool", w.path, fmt.Sprintf("pool of port %s: members %s, monitors %s", p.port, text, strings.Join(w.monitors, " ")),
-			names.NewPool(p.port, members, w.monitors, w.snat))
+		df.create("LBPool", w.path, fmt.Sprintf("pool of port %s: %s, %s", p.port, text, wanted.SNATTranslation.Type), wanted)
 
 		return
 	}
@@ -150,7 +152,7 @@ func (df *differ) writePool(p wantedPort) {
 		return
 	}
 	set := map[string]any{}
-	if !sameSet(w.existing.MemberAddresses(), lists.Map(w.members, func(m request.Member) string { return m.IP.String() })) {
+	if !sameSet(w.existing.MemberAddresses(), ips) {
 		set["members"] = members
 	}
 	if !sameSet(w.existing.ActiveMonitorPaths, w.monitors) {
@@ -160,10 +162,14 @@ func (df *differ) writePool(p wantedPort) {
 		return
 	}
 	if now := w.existing.SNATTranslation; now != nil && (now.Type == policy.SNATAutoMap || now.Type == policy.SNATDisabled) {
-		set["snat_translation"] = names.NewPool(p.port, nil, nil, w.snat).SNATTranslation
+		set["snat_translation"] = wanted.SNATTranslation
+		text += ", " + wanted.SNATTranslation.Type
 	}
-	df.change("LBPool", w.existing, fmt.Sprintf("pool %s: members %s, monitors %s", w.path, text, strings.Join(w.monitors, " ")), set)
+	df.change("LBPool", w.existing, fmt.Sprintf("pool %s: %s", w.path, text), set)
 }
+
+// orNone lists values in the text of a step.
+func orNone(values []string) string { return cmp.Or(strings.Join(values, " "), "none") }
 
 // merge returns the members of a pool. Those that exist stay as they are.
 func merge(names policy.Names, w wantedPool) []nsx.Object {
@@ -191,41 +197,45 @@ func merge(names policy.Names, w wantedPool) []nsx.Object {
 
 // writeServer compares node port, pool and profile, and what the Service asks for.
 func (df *differ) writeServer(p wantedPort) {
-	w, ports := p.server, policy.NodePorts(p.server.nodePort)
-	access := ""
-	if w.group != "" {
-		access = ", for group " + w.group
-	}
-	if w.existing == nil {
-		df.createServer(p, access)
+	w, v, ports := p.server, p.server.existing, policy.NodePorts(p.server.nodePort)
+	if v == nil {
+		df.createServer(p)
 
 		return
 	}
-	v := w.existing
-	set, remove := map[string]any{}, []string{}
+	var texts, remove []string
+	set := map[string]any{}
+	put := func(field string, value any, text string) {
+		texts = append(texts, text)
+		if value == nil {
+			remove = append(remove, field)
+		} else {
+			set[field] = value
+		}
+	}
 	if !slices.Equal(v.DefaultPoolMemberPorts, ports) {
-		set["default_pool_member_ports"] = ports
+		put("default_pool_member_ports", ports, fmt.Sprintf("node port %d", w.nodePort))
 	}
 	if v.PoolPath != p.pool.path {
-		set["pool_path"] = p.pool.path
+		put("pool_path", p.pool.path, "pool "+p.pool.path)
 	}
 	if w.profile != "" && v.ApplicationProfilePath != w.profile {
-		set["application_profile_path"] = w.profile
+		put("application_profile_path", w.profile, "profile "+w.profile)
 	}
 	switch admitted := v.AccessListControl; {
 	case w.group != "" && (admitted == nil || *admitted != *policy.Allow(w.group)):
-		set["access_list_control"] = policy.Allow(w.group)
+		put("access_list_control", policy.Allow(w.group), "clients "+w.group)
 	case w.group == "" && admitted != nil && df.isOwnGroup(admitted.GroupPath):
-		remove = append(remove, "access_list_control")
+		put("access_list_control", nil, "clients all")
 	}
 	switch {
 	case w.persistence != "" && v.PersistenceProfilePath == "":
-		set["lb_persistence_profile_path"] = w.persistence
+		put("lb_persistence_profile_path", w.persistence, "persistence "+w.persistence)
 	case w.persistence == "" && w.configured != "" && v.PersistenceProfilePath == w.configured:
-		remove = append(remove, "lb_persistence_profile_path")
+		put("lb_persistence_profile_path", nil, "persistence none")
 	}
-	if len(set)+len(remove) > 0 {
-		df.change("LBVirtualServer", v, fmt.Sprintf("virtual server %s: node port %d, pool %s, profile %s%s", v.Path, w.nodePort, p.pool.path, w.profile, access), set, remove...)
+	if len(texts) > 0 {
+		df.change("LBVirtualServer", v, fmt.Sprintf("virtual server %s: %s", v.Path, strings.Join(texts, ", ")), set, remove...)
 	}
 }
 
@@ -234,14 +244,14 @@ func (df *differ) isOwnGroup(groupPath string) bool {
 	return groupPath == df.o.names.GroupPath() || df.o.objects[groupPath] != nil
 }
 
-func (df *differ) createServer(p wantedPort, access string) {
+func (df *differ) createServer(p wantedPort) {
 	w, a := p.server, *p.address
 	at := "<" + a.key() + ">"
 	if a.ip.IsValid() {
 		at = a.ip.String()
 	}
-	text := fmt.Sprintf("create virtual server of port %s: %s, node port %d, pool %s, profile %s, LBService %s%s",
-		p.port, at, w.nodePort, p.pool.path, w.profile, df.o.lbService, access)
+	text := fmt.Sprintf("create virtual server of port %s: %s, node port %d, pool %s, profile %s, LBService %s, clients %s, persistence %s",
+		p.port, at, w.nodePort, p.pool.path, w.profile, df.o.lbService, cmp.Or(w.group, "all"), cmp.Or(w.persistence, "none"))
 	df.add(plan.NewStep("CreateLBVirtualServer", text, func(ctx context.Context, e *env) error {
 		ip, err := e.address(a)
 		if err != nil {
