@@ -206,11 +206,13 @@ func (r *resolver) completeClasses() {
 				r.Warnf(className(name, p.nameKey), "is ignored: %s is set", r.Spell(className(name, p.idKey)))
 			case p.ref().IsZero():
 				*p.id, *p.name = *global[i].id, *global[i].name
-				r.inheritedByClass(name, p)
+				r.inheritedByClass(name, p.idKey, *p.id)
+				r.inheritedByClass(name, p.nameKey, *p.name)
 			}
 		}
 		if class.PersistenceProfilePath == "" {
 			class.PersistenceProfilePath = lb.PersistenceProfilePath
+			r.inheritedByClass(name, "persistence-profile-path", class.PersistenceProfilePath)
 		}
 	}
 	fallback, ok := r.config.LoadBalancerClass[request.DefaultClass]
@@ -222,12 +224,10 @@ func (r *resolver) completeClasses() {
 	}
 }
 
-// inheritedByClass notes that a class has a setting of [LoadBalancer].
-func (r *resolver) inheritedByClass(name string, p keyPair) {
-	for key, value := range map[string]string{p.idKey: *p.id, p.nameKey: *p.name} {
-		if value != "" {
-			r.Origins[className(name, key)] = "inherited from [LoadBalancer] at " + r.Origin(balancerName(key))
-		}
+// inheritedByClass notes that a class has the value of a key of [LoadBalancer].
+func (r *resolver) inheritedByClass(name, key, value string) {
+	if value != "" {
+		r.Origins[className(name, key)] = "inherited from [LoadBalancer] at " + r.Origin(balancerName(key))
 	}
 }
 
