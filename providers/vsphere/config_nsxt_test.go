@@ -46,10 +46,10 @@ func TestDecodeNSXT(t *testing.T) {
 			[]string{"error: vsphere.conf:8:1: [NSXT] host: want a host name or an IP address, with a port and a path if there are any, and no scheme"},
 		},
 		"CA":   {"a file that cannot be read", head + "host = nsx\nuser = u\npassword = p\nca-file = /missing", []string{"error: vsphere.conf:7:1: [NSXT]: cannot read /missing"}},
-		"path": {"another gateway than a tier-1 of this manager", strings.Replace(head, "/infra/tier-1s/t", "/orgs/o/projects/p/infra/tier-1s/t", 1) + "host = nsx\nuser = u\npassword = p", []string{`error: vsphere.conf:6:1: [Route] router-path: "/orgs/o/projects/p/infra/tier-1s/t" is not the path of a tier-1 gateway: want /infra/tier-1s/<id>`, "warning: vsphere.conf:7:1: [NSXT]: has no effect without [Route] router-path"}},
+		"path": {"another gateway than a tier-1 of this manager", strings.Replace(head, "/infra/tier-1s/t", "/orgs/o/projects/p/infra/tier-1s/t", 1) + "host = nsx\nuser = u\npassword = p", []string{`error: vsphere.conf:6:1: [Route] router-path: "/orgs/o/projects/p/infra/tier-1s/t" is not the path of a tier-1 gateway: want /infra/tier-1s/<id>`, "warning: vsphere.conf:7:1: [NSXT]: has no effect without [LoadBalancer] or [Route] router-path"}},
 		"unused": {
 			"nothing needs the manager: a warning", "[Global]\nserver = vc\nuser = u\npassword = p\n[NSXT]\nhost = nsx\n",
-			[]string{"warning: vsphere.conf:5:1: [NSXT]: has no effect without [Route] router-path"},
+			[]string{"warning: vsphere.conf:5:1: [NSXT]: has no effect without [LoadBalancer] or [Route] router-path"},
 		},
 	}
 	for name, tc := range cases {

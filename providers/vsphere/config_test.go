@@ -108,20 +108,35 @@ func secretsSample() *Config {
 	}
 }
 
+// nsxtSample is what both spellings of the third sample mean.
+func nsxtSample() *Config {
+	connection := Connection{Port: 443, SoapRoundtripCount: 3, IPFamily: Families{address.IPv4}}
+	global := connection
+	global.SecretName, global.SecretNamespace = "vsphere-cloud-secret", "kube-system"
+	balancer := LoadBalancerClass{
+		IPPoolName: "pool", TCPAppProfileName: "default-tcp-lb-app-profile", UDPAppProfilePath: "/infra/lb-app-profiles/udp",
+		PersistenceProfilePath: "/infra/lb-persistence-profiles/source-ip",
+	}
+	public := balancer
+	public.IPPoolName, public.IPPoolID, public.IPPoolNameIPv6 = "", "public", "public-ipv6"
+
+	return &Config{
+		Global: Global{Connection: global}, VirtualCenter: map[string]*VirtualCenter{"vc1": {Server: "10.0.0.1", Connection: connection}},
+		Route: Route{RouterPath: "/infra/tier-1s/t1"}, NSXT: NSXT{User: "admin", Password: "nsxt-password", Host: "nsxt.example.com", InsecureFlag: true},
+		LoadBalancer: LoadBalancer{
+			Size: "SMALL", Tier1GatewayPath: "/infra/tier-1s/t1", SNATDisabled: true, Tags: Tags{"owner": "me", "cost-center": "a, b"}, LoadBalancerClass: balancer,
+		},
+		LoadBalancerClass: map[string]*LoadBalancerClass{"public": &public},
+	}
+}
+
 // TestDecodeSamples (VS-CONFIG-2, VS-CONFIG-10) reads files as they are
 // documented for the existing controller manager, in both formats.
 func TestDecodeSamples(t *testing.T) {
 	t.Parallel()
-	const class = "NSX-T load balancers are not supported yet: [LoadBalancerClass] is ignored"
-	const balancer = "NSX-T load balancers are not supported yet: [LoadBalancer] is ignored"
+	owner := []string{"note: objects in NSX-T belong to load balancers of this cluster only with the tag owner me"}
 	secret := Connection{SecretName: "vsphere-cloud-secret", SecretNamespace: "kube-system", Port: 443, SoapRoundtripCount: 3, IPFamily: Families{address.IPv4}}
 	plain := Connection{Port: 443, SoapRoundtripCount: 3, IPFamily: Families{address.IPv4}}
-	nsxtSample := func(insecure bool) *Config {
-		return &Config{
-			Global: Global{Connection: secret}, VirtualCenter: map[string]*VirtualCenter{"vc1": {Server: "10.0.0.1", Connection: plain}},
-			Route: Route{RouterPath: "/infra/tier-1s/t1"}, NSXT: NSXT{User: "admin", Password: "nsxt-password", Host: "nsxt.example.com", InsecureFlag: insecure},
-		}
-	}
 	cases := map[string]struct {
 		reason   string
 		want     *Config
@@ -170,16 +185,8 @@ func TestDecodeSamples(t *testing.T) {
 				return &Config{Global: Global{Server: "vc.example.com", Connection: c}, VirtualCenter: map[string]*VirtualCenter{"vc.example.com": {Server: "vc.example.com", Connection: c}}}
 			}(),
 		},
-		"nsxt.yaml": {
-			reason:   "VS-CONFIG-10: one clear warning for each section without an effect",
-			want:     nsxtSample(true),
-			problems: []string{"warning: nsxt.yaml:7:1: " + balancer, "warning: nsxt.yaml:15:1: " + class},
-		},
-		"nsxt.conf": {
-			reason:   "the same in INI",
-			want:     nsxtSample(false),
-			problems: []string{"warning: nsxt.conf:6:1: " + balancer, "warning: nsxt.conf:9:1: " + class},
-		},
+		"nsxt.yaml": {reason: "routes and load balancers in NSX-T", want: nsxtSample(), problems: owner},
+		"nsxt.conf": {reason: "the same in INI", want: nsxtSample(), problems: owner},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -193,13 +200,13 @@ func TestDecodeSamples(t *testing.T) {
 
 func TestExplainSamples(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"inline.conf", "secrets.yaml", "in-tree.conf"} {
+	for _, name := range []string{"inline.conf", "secrets.yaml", "in-tree.conf", "nsxt.yaml"} {
 		var text strings.Builder
 		for _, s := range explainIn(sample(t, name), in(map[string]string{"VSPHERE_LABEL_ZONE": "zones", "VSPHERE_CAFILE": "/env/ca.pem"})) {
 			fmt.Fprintf(&text, "%s = %s (%s)\n", s.Name, s.Value, s.Source)
 		}
 		golden(t, filepath.Join("config", name+".explained"), text.String())
-		if strings.Contains(text.String(), "p#ssw") || strings.Contains(text.String(), "= password (") {
+		if strings.Contains(text.String(), "p#ssw") || strings.Contains(text.String(), "= password (") || strings.Contains(text.String(), "nsxt-password") {
 			t.Errorf("%s: a password is shown", name)
 		}
 	}
@@ -423,10 +430,9 @@ func TestDecodeProblems(t *testing.T) {
 			"warning: vsphere.conf:5:1: unknown key [Global] insecure",
 			`warning: vsphere.conf:6:1: unknown section [VirtualCentre "x"], did you mean [VirtualCenter]?`,
 		}},
-		"strict": {"with strict = true it is an error", login + "server = vc\nport-number = 1\n[Multicloud]\nstrict = true\n[Workspace]\n[LoadBalancer]\n", []string{
+		"strict": {"with strict = true it is an error", login + "server = vc\nport-number = 1\n[Multicloud]\nstrict = true\n[Workspace]\n", []string{
 			"error: vsphere.conf:5:1: unknown key [Global] port-number",
 			"note: vsphere.conf:8:1: [Workspace] is ignored: the in-tree cloud provider of old Kubernetes versions reads it",
-			"warning: vsphere.conf:9:1: NSX-T load balancers are not supported yet: [LoadBalancer] is ignored",
 		}},
 		"all at once": {"one does not hide the other", "[Global]\nprovider = openstack\nport = x\n[VirtualCenter \"b\"]\n[VirtualCenter]\n[VirtualCenter \"a\"]\nuser = u\n", []string{
 			`error: vsphere.conf:2:1: [Global] provider: this file is for provider "openstack", not for vsphere`,
