@@ -360,3 +360,25 @@ func TestRealizedState(t *testing.T) {
 		})
 	}
 }
+
+// TestTokenRefused: what responds instead of a token says nothing about the object of a call.
+func TestTokenRefused(t *testing.T) {
+	t.Parallel()
+	auth := func(cloud *nsxt.Cloud) nsx.Auth { return nsx.NewToken(cloud.AuthHost(), "r", transport(cloud)) }
+	for status, want := range map[int]error{
+		http.StatusTemporaryRedirect: apierr.ErrUnavailable, http.StatusBadRequest: apierr.ErrDenied, http.StatusUnauthorized: apierr.ErrDenied,
+		http.StatusForbidden: apierr.ErrDenied, http.StatusNotFound: apierr.ErrUnavailable, http.StatusConflict: apierr.ErrUnavailable,
+		http.StatusTooManyRequests: apierr.ErrThrottled, http.StatusBadGateway: apierr.ErrUnavailable,
+	} {
+		simulate(t, nsxt.Spec{Token: nsxt.Token{Refresh: "r"}}, auth, func(f fixture) {
+			f.put(path, route("10.0.0.0/24"))
+			f.cloud.Interceptor().Inject("CreateToken", simserver.Always(), simserver.Status(status))
+			if _, err := f.client.Get(f.Context(), path); !errors.Is(err, want) || errors.Is(err, apierr.ErrNotFound) {
+				f.Errorf("get with %d instead of a token: %v, want %v", status, err, want)
+			}
+			if err := f.client.Delete(f.Context(), path); err == nil {
+				f.Errorf("deleted with %d instead of a token", status)
+			}
+		})
+	}
+}

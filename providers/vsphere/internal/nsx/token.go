@@ -132,12 +132,7 @@ func (t *Token) exchange(ctx context.Context) (access config.Secret, lifetime ti
 	}
 	defer res.Body.Close() //nolint:errcheck // read only
 	if res.StatusCode != http.StatusOK {
-		means := apierr.FromStatus(res.StatusCode)
-		if means == nil {
-			means = apierr.ErrDenied // 400 is for a token that is not valid
-		}
-
-		return "", 0, apierr.Mark(means, fmt.Errorf("exchange token of VMware Cloud: %s", res.Status))
+		return "", 0, apierr.Mark(exchangeMeaning(res.StatusCode), fmt.Errorf("exchange token of VMware Cloud: %s", res.Status))
 	}
 	var content struct {
 		Access  config.Secret   `json:"access_token"`
@@ -153,4 +148,17 @@ func (t *Token) exchange(ctx context.Context) (access config.Secret, lifetime ti
 	}
 
 	return content.Access, time.Duration(seconds) * time.Second, nil
+}
+
+// exchangeMeaning returns what a response without a token means for a call: never that its
+// object does not exist.
+func exchangeMeaning(status int) error {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden: // 400 is for a token that is not valid
+		return apierr.ErrDenied
+	case http.StatusTooManyRequests:
+		return apierr.ErrThrottled
+	}
+
+	return apierr.ErrUnavailable
 }
