@@ -382,3 +382,45 @@ func TestTokenRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestRealizedStateOfOthers: entities of other objects in the response do not count.
+func TestRealizedStateOfOthers(t *testing.T) {
+	t.Parallel()
+	simulate(t, nsxt.Spec{}, password("secret"), func(f fixture) {
+		respond := func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			fmt.Fprintf(w, `{"results":[{"state":"ERROR","intent_paths":[%q]},{"state":"REALIZED","intent_paths":["/infra/a",%q]},{"state":"REALIZED"}]}`, path+"2", path)
+		}
+		f.cloud.Interceptor().Inject("GetRealizedEntities", simserver.Always(), respond)
+		now, err := f.client.Realization(f.Context(), path)
+		must(f, err)
+		if now.State != nsx.Realized {
+			f.Errorf("got %v", now)
+		}
+	})
+}
+
+// TestRedirects (VS-NSXT-7): redirects end after three, and a refresh token is sent to the configured address alone.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	auth := func(cloud *nsxt.Cloud) nsx.Auth { return nsx.NewToken(cloud.AuthHost(), "r", transport(cloud)) }
+	simulate(t, nsxt.Spec{Token: nsxt.Token{Refresh: "r"}}, auth, func(f fixture) {
+		calls := f.cloud.Interceptor()
+		for _, address := range []string{"", "https://192.0.2.1"} {
+			rule := calls.Inject("CreateToken", simserver.Always(), nsxt.Redirect(http.StatusTemporaryRedirect, address))
+			if _, err := f.client.List(f.Context(), collection); err == nil || rule.Hits() != 1 {
+				f.Errorf("a redirect of the token to %q: %d requests, error %v", address, rule.Hits(), err)
+			}
+			calls.Clear()
+			time.Sleep(time.Minute) // after the delay of a failure
+		}
+		redirect := calls.Inject("ListStaticRoutes", simserver.Always(), nsxt.Redirect(http.StatusTemporaryRedirect, ""))
+		if _, err := f.client.List(f.Context(), collection); !errors.Is(err, apierr.ErrUnavailable) || redirect.Hits() != 4 {
+			f.Errorf("endless redirects: %d requests, error %v", redirect.Hits(), err)
+		}
+		calls.Clear()
+		calls.Inject("ListStaticRoutes", simserver.First(3), nsxt.Redirect(http.StatusTemporaryRedirect, ""))
+		if _, err := f.client.List(f.Context(), collection); err != nil {
+			f.Errorf("three redirects: %v", err)
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package nsx_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
+)
+
+// TestSearch: a value is found whatever its characters mean in a query, and found by no other one. All pages are read.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	simulate(t, nsxt.Spec{PageSize: 7}, password("secret"), func(f fixture) {
+		const reserved = `()[]+-=&|><!{}^~*?:/\"` + "`"
+		values := []string{reserved, "an OR b", "AND", "x", "axb", "aab", "ab", "A.b"}
+		for _, char := range reserved + " " {
+			values = append(values, "a"+string(char)+"b")
+		}
+		for i, value := range values {
+			r := route("10.0.0.0/24")
+			r["tags"] = []any{map[string]any{"scope": "cluster", "tag": value}}
+			f.put(fmt.Sprintf("%s/%d", collection, i), r)
+		}
+		time.Sleep(time.Minute)
+		for _, value := range values {
+			rows, err := f.client.Search(f.Context(), "resource_type:StaticRoutes AND tags.scope:cluster AND tags.tag:"+nsx.Quote(value))
+			must(f, err)
+			var found []string
+			for _, row := range rows {
+				var fields struct{ Tags []nsx.Tag }
+				must(f, row.Into(&fields))
+				found = append(found, fields.Tags[0].Tag)
+			}
+			if !slices.Contains(found, value) {
+				f.Errorf("%q is not found, but %q", value, found)
+			}
+			// A search finds whole words, without case.
+			unwanted := func(other string) bool { return !strings.Contains(strings.ToLower(other), strings.ToLower(value)) }
+			if i := slices.IndexFunc(found, unwanted); i >= 0 {
+				f.Errorf("%q is found by %q", found[i], value)
+			}
+		}
+		rows, err := f.client.Search(f.Context(), "resource_type:StaticRoutes")
+		must(f, err)
+		if diff := cmp.Diff(len(values), len(rows)); diff != "" {
+			f.Errorf("rows of all pages (-want +got):\n%s", diff)
+		}
+	})
+}
