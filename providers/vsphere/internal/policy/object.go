@@ -176,14 +176,13 @@ func (o *Object) Created() time.Time {
 	return time.UnixMilli(o.CreateTime)
 }
 
-// MemberAddresses returns the addresses of the members of a pool.
+// MemberAddresses returns the address of each member of a pool.
 func (o *Object) MemberAddresses() []string {
 	var all []string
 	for _, raw := range o.Members {
 		var member Member
-		if raw.Into(&member) == nil {
-			all = append(all, member.IPAddress)
-		}
+		_ = raw.Into(&member) // one that cannot be read has none
+		all = append(all, member.IPAddress)
 	}
 
 	return all
