@@ -196,6 +196,21 @@ func TestEnvironment(t *testing.T) {
 				c.Route.RouterPath, c.NSXT = "/infra/tier-1s/t", NSXT{Host: "nsxt", User: "u", Password: "p", InsecureFlag: true}
 			},
 		},
+		"NSX-T, all": {
+			reason: "VS-NSXT-1: each variable is the setting of its name", text: login + entry,
+			env: map[string]string{
+				"NSXT_MANAGER_HOST": "nsxt", "NSXT_USERNAME": "u", "NSXT_PASSWORD": "p", "NSXT_SECRET_NAME": "s", "NSXT_SECRET_NAMESPACE": "n",
+				"NSXT_CLIENT_AUTH_CERT_FILE": "/cert", "NSXT_CLIENT_AUTH_KEY_FILE": "/key", "NSXT_ALLOW_UNVERIFIED_SSL": "true", "NSXT_CA_FILE": "/ca",
+			},
+			want: func(c *Config) {
+				vc(c, "vc")
+				c.NSXT = NSXT{
+					Host: "nsxt", User: "u", Password: "p", SecretName: "s", SecretNamespace: "n", ClientAuthCertFile: "/cert", ClientAuthKeyFile: "/key",
+					InsecureFlag: true, CAFile: "/ca",
+				}
+			},
+			problems: []string{"warning: vsphere.conf: [NSXT]: has no effect without [LoadBalancer] or [Route] router-path"},
+		},
 		"NSX-T bool": {
 			reason: "the error names the variable", text: login + entry,
 			env:      map[string]string{"NSXT_ALLOW_UNVERIFIED_SSL": "x"},

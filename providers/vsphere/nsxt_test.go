@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
@@ -83,5 +86,24 @@ func TestManagerSecret(t *testing.T) {
 	}
 	if manager.RefusedLogins("admin") > 1 {
 		t.Errorf("%d logins were refused", manager.RefusedLogins("admin"))
+	}
+}
+
+// TestManagerRemoteUser (VS-NSXT-3): remote-auth is for a user of a directory.
+func TestManagerRemoteUser(t *testing.T) {
+	t.Parallel()
+	manager := vspheretest.StartManager(t, nsxt.Spec{RemoteUsers: map[string]string{"u@example.com": "secret"}})
+	for _, remote := range []bool{true, false} {
+		n := &NSXT{Host: manager.Host(), User: "u@example.com", Password: "secret", RemoteAuth: remote, InsecureFlag: true}
+		client, _, err := newNSXT(n, login.NewGuard(nsx.LoginLimits(), clock.RealClock{}), nsx.Options{Dial: manager.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.List(t.Context(), vspheretest.Tier1+"/static-routes"); remote != (err == nil) {
+			t.Errorf("remote-auth %t: %v", remote, err)
+		}
+		if err := client.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }
