@@ -22,7 +22,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
-// TestConformanceLoadBalancers runs the suite of all providers over load balancers in an LBService
 // TestConformanceLoadBalancers (VS-LB-1, VS-LB-2, VS-LB-5, VS-LB-6, VS-LB-9, VS-LB-10, VS-LB-11, VS-LB-12) runs the suite of
 // all providers over load balancers in an LBService that people manage, and in one of the cluster: with the race detector
 // without faults of single calls.

@@ -30,6 +30,8 @@ type observed struct {
 	// certain are the paths that were read or written in this operation, whether or not
 	// there is an object.
 	certain map[string]bool
+	// others are those of them with an object that is not of the Service.
+	others map[string]bool
 	// lbServices are those that belong to the cluster, by path. They are the ones of the
 	// tier-1 gateway of the cloud-config if the cluster manages its own.
 	lbServices map[string]*policy.Object

@@ -23,7 +23,7 @@ func (l *LoadBalancers) observe(ctx context.Context, cluster string, svc *v1.Ser
 	if err != nil {
 		return nil, err
 	}
-	o := &observed{names: names, objects: objects, certain: map[string]bool{}, lbServices: map[string]*policy.Object{}}
+	o := &observed{names: names, objects: objects, certain: map[string]bool{}, others: map[string]bool{}, lbServices: map[string]*policy.Object{}}
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
 		o.status = append(o.status, ingress.IP)
 	}
@@ -62,12 +62,17 @@ func (o *observed) store(path string, object *policy.Object) {
 	o.certain[path] = true
 	delete(o.objects, path)
 	delete(o.lbServices, path)
+	delete(o.others, path)
 	switch {
-	case object == nil || object.Deleting || !o.names.Owner.IsOf(object):
+	case object == nil || object.Deleting:
+	case !o.names.Owner.IsOf(object):
+		o.others[path] = true
 	case object.Kind == policy.LBServices:
 		o.lbServices[path] = object
 	case object.Service() == o.names.String():
 		o.objects[path] = object
+	default:
+		o.others[path] = true
 	}
 }
 

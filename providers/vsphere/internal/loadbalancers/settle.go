@@ -96,7 +96,7 @@ func (l *LoadBalancers) learn(ctx context.Context, o *observed, failure error, r
 	if err := l.read(ctx, o, []string{e.Path}); err != nil {
 		return errors.Join(failure, err)
 	}
-	if errors.Is(failure, nsx.ErrExists) && !o.has(e.Path) {
+	if o.others[e.Path] {
 		return fmt.Errorf("%s exists and is not of this Service: %w", e.Path, failure)
 	}
 
