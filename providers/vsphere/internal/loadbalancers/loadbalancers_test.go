@@ -76,8 +76,8 @@ func TestSharedSearch(t *testing.T) {
 		for _, svc := range services {
 			f.must(f.ensure(svc, node(1)))
 		}
-		if f.Calls() != calls+2 { // a search, and the names of profiles
-			f.Errorf("%d calls", f.Calls()-calls)
+		if f.Calls() != calls+2 || f.Interceptor().Count("GetLBService") != 1 { // a search, and the names of profiles
+			f.Errorf("%d of calls %v", f.Calls()-calls, f.Interceptor().Calls())
 		}
 	})
 }
@@ -143,6 +143,94 @@ func TestSearchRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestListed (VS-LB-5, VS-LB-6): lists find the allocation in the pool that the virtual server names, whatever pool the class has
+// now, and need no right to groups.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	otherPool := func(c *request.Config) {
+		class := c.Classes["default"]
+		class.IPPool.ID = "deleted"
+		c.Classes["default"] = class
+	}
+	simulate(t, options{settings: otherPool}, func(f *fixture) {
+		f.seed()
+		f.SetDenied("Search", "ListGroups")
+		f.must(f.remove(service("web")))
+		if left := f.List("IpAddressAllocation"); len(left) > 0 {
+			f.Errorf("left: %v", left)
+		}
+	})
+}
+
+// TestOutdatedSearch (VS-LB-5): objects that the search still shows, and are gone, are made again for a Service without an
+// address.
+func TestOutdatedSearch(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{spec: nsxt.Spec{SearchLag: 4 * time.Minute, DeletionTime: time.Second}}, func(f *fixture) {
+		f.seed()
+		time.Sleep(5 * time.Minute)
+		for _, path := range []string{"/infra/lb-virtual-servers/v", "/infra/lb-pools/p", "/infra/lb-monitor-profiles/m", "/infra/ip-pools/pool/ip-allocations/a"} {
+			f.must(f.Cloud.Delete(path))
+			time.Sleep(2 * time.Second)
+		}
+		svc := service("web")
+		f.must(f.ensure(svc, node(1)))
+		if v := f.VirtualServers(); len(v) != 1 || v[0].Address != svc.Status.LoadBalancer.Ingress[0].IP {
+			f.Errorf("got %v", v)
+		}
+	})
+}
+
+// TestTakenID (VS-LB-3): an object of others with the ID of a new one is an error at once.
+func TestTakenID(t *testing.T) {
+	t.Parallel()
+	for _, resourceType := range []string{"LBPool", "LBVirtualServer", "LBTcpMonitorProfile"} {
+		simulate(t, options{}, func(f *fixture) {
+			svc := service("web")
+			f.must(f.ensure(svc, node(1)))
+			path := f.only(resourceType)
+			taken, _ := f.Get(path)
+			f.must(f.remove(svc))
+			time.Sleep(6 * time.Minute)
+			for field := range taken {
+				if strings.HasSuffix(field, "_path") && field != "application_profile_path" || field == "active_monitor_paths" {
+					delete(taken, field)
+				}
+			}
+			taken["tags"] = []any{map[string]any{"scope": "cluster", "tag": "west"}, map[string]any{"scope": "service", "tag": "default/web"}}
+			f.must(f.Put(path, taken))
+			calls := f.Calls()
+			if err := f.ensure(svc, node(1)); err == nil || !strings.Contains(err.Error(), path+" exists and is not of this Service") {
+				f.Errorf("%s: %v", resourceType, err)
+			}
+			if f.Calls()-calls > 15 {
+				f.Errorf("%s: %d calls", resourceType, f.Calls()-calls)
+			}
+			f.must(f.remove(svc))
+			if diff := cmp.Diff([]string{}, f.Leaks()); diff != "" {
+				f.Errorf("%s: left, lost or changed (-want +got):\n%s", resourceType, diff)
+			}
+		})
+	}
+}
+
+// TestLateName (VS-LB-8): a profile that is made, or named, later is found at once.
+func TestLateName(t *testing.T) {
+	t.Parallel()
+	late := func(c *request.Config) {
+		class := c.Classes["default"]
+		class.TCP.Name = "late"
+		c.Classes["default"] = class
+	}
+	simulate(t, options{settings: late}, func(f *fixture) {
+		if err := f.ensure(service("web"), node(1)); err == nil || !strings.Contains(err.Error(), "LBFastTcpProfile named late not found") || f.Writes() != 0 {
+			f.Errorf("got %v", err)
+		}
+		f.must(f.Put("/infra/lb-app-profiles/l", nsxt.Object{"resource_type": "LBFastTcpProfile", "display_name": "late"}))
+		f.must(f.ensure(service("web"), node(1)))
+	})
 }
 
 // TestIncompleteTags (VS-LB-3): objects of others with tags without a scope or a tag, or with a service without a slash, do
@@ -365,6 +453,28 @@ func TestManagedLBService(t *testing.T) {
 	})
 }
 
+// TestLBServiceInUse (VS-LB-2): the LBService stays if another Service is about to use it.
+func TestLBServiceInUse(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{settings: managed(vspheretest.Tier1, "SMALL")}, func(f *fixture) {
+		a, b := service("a"), service("b")
+		f.must(f.ensure(a, node(1)))
+		hold := simserver.NewHold()
+		f.Interceptor().Inject("PutLBVirtualServer", simserver.Always(), hold.Before)
+		done := make(chan error, 1)
+		go func() { done <- f.ensure(b, node(1)) }()
+		time.Sleep(20 * time.Second)
+		err := f.remove(a)
+		hold.Release()
+		f.must(errors.Join(err, <-done))
+		f.only("LBService")
+		f.must(f.remove(b))
+		if diff := cmp.Diff([]string{}, f.Leaks()); diff != "" {
+			f.Errorf("left (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestUnrealized (VS-LB-7): no address is published while the LBService or a virtual server cannot be realized.
 func TestUnrealized(t *testing.T) {
 	t.Parallel()
@@ -404,20 +514,22 @@ func TestUnrealized(t *testing.T) {
 	}
 }
 
-// TestSlow (VS-LB-7): a load balancer that is realized later is synced again until then.
+// TestSlow (VS-LB-7): the address is published once all is realized, however long it takes.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{spec: nsxt.Spec{RealizationTime: time.Minute}}, func(f *fixture) {
-		svc := service("web")
-		failures := 0
-		for began := time.Now(); f.ensure(svc, node(1)) != nil && time.Since(began) < 10*time.Minute; failures++ {
-			time.Sleep(time.Second)
-		}
-		if failures == 0 || len(svc.Status.LoadBalancer.Ingress) != 1 {
-			f.Errorf("%d failures, status %v", failures, svc.Status.LoadBalancer)
-		}
-		f.only("IpAddressAllocation")
-	})
+	for _, kind := range []string{"ip-allocations", "lb-services", "lb-virtual-servers"} {
+		spec := nsxt.Spec{RealizationTimes: map[string]time.Duration{kind: time.Minute}}
+		simulate(t, options{spec, managed(vspheretest.Tier1, "SMALL")}, func(f *fixture) {
+			svc, began := service("web"), time.Now()
+			for f.ensure(svc, node(1)) != nil && time.Since(began) < 10*time.Minute {
+				time.Sleep(time.Second)
+			}
+			if took := time.Since(began); took < time.Minute || took > 2*time.Minute || len(svc.Status.LoadBalancer.Ingress) != 1 {
+				f.Errorf("%s: after %s: %v", kind, took, svc.Status.LoadBalancer)
+			}
+			f.only("IpAddressAllocation")
+		})
+	}
 }
 
 // TestFieldsSurvive (VS-LB-4): fields that are not known here, and those that people set, stay at each write.
