@@ -478,10 +478,7 @@ func TestLBServiceInUse(t *testing.T) {
 // TestUnrealized (VS-LB-7): no address is published while the LBService or a virtual server cannot be realized.
 func TestUnrealized(t *testing.T) {
 	t.Parallel()
-	many := service("web")
-	for i := range 20 {
-		many.Spec.Ports = append(many.Spec.Ports, v1.ServicePort{Protocol: v1.ProtocolTCP, Port: int32(8000 + i), NodePort: int32(31000 + i)})
-	}
+	many := manyPorts()
 	cases := map[string]struct {
 		reason  string
 		options options
@@ -512,6 +509,29 @@ func TestUnrealized(t *testing.T) {
 			})
 		})
 	}
+}
+
+// manyPorts returns a Service with more ports than an LBService of size SMALL has virtual servers.
+func manyPorts() *v1.Service {
+	svc := service("web")
+	for i := range 20 {
+		svc.Spec.Ports = append(svc.Spec.Ports, v1.ServicePort{Protocol: v1.ProtocolTCP, Port: int32(8000 + i), NodePort: int32(31000 + i)})
+	}
+
+	return svc
+}
+
+// TestPortUnrealized (VS-LB-7): a port that is added and cannot be realized is an error of a Service with an address, too.
+func TestPortUnrealized(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{spec: nsxt.Spec{Balancing: nsxt.Balancing{ErrorsRealized: true}}}, func(f *fixture) {
+		svc := service("web")
+		f.must(f.ensure(svc, node(1)))
+		svc.Spec.Ports = manyPorts().Spec.Ports
+		if err := f.ensure(svc, node(1)); err == nil || !strings.Contains(err.Error(), "size SMALL is too small") {
+			f.Errorf("got %v", err)
+		}
+	})
 }
 
 // TestSlow (VS-LB-7): the address is published once all is realized, however long it takes.
@@ -594,7 +614,7 @@ func TestUpdateCreatesNothing(t *testing.T) {
 			f.Errorf("%d writes, error %v", f.Writes(), err)
 		}
 		f.must(f.ensure(svc, node(1)))
-		f.must(f.lbs.UpdateLoadBalancer(f.Context(), "east", svc, []*v1.Node{node(2)}))
+		f.must(f.lbs.UpdateLoadBalancer(f.Context(), "east", svc, []*v1.Node{node(2), node(2)}))
 		if diff := cmp.Diff([]string{"10.0.0.2"}, f.members()); diff != "" {
 			f.Errorf("-want +got:\n%s", diff)
 		}
