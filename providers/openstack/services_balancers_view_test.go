@@ -129,9 +129,9 @@ func (a *servicesBalancers) LoadBalancers() []loadbalancers.LoadBalancer {
 		if slices.Contains(a.decoys, tree.lb.text("id")) {
 			continue
 		}
-		found := loadbalancers.LoadBalancer{Name: tree.lb.text("name"), Address: tree.floating}
+		found := loadbalancers.LoadBalancer{Name: tree.lb.text("name"), Addresses: []string{tree.floating}}
 		if tree.floating == "" {
-			found.Address, found.Internal = tree.lb.text("vip_address"), true
+			found.Addresses[0], found.Internal = tree.lb.text("vip_address"), true
 		}
 		for _, l := range tree.listeners {
 			pool := l.text("default_pool_id")

@@ -14,13 +14,11 @@ import (
 
 // observed is what there is of the load balancer of a Service.
 //
-//	an object with the tags of the Service     is of the Service if
-//	LBVirtualServer                            its LBService is the one in use, or there is none
-//	LBPool                                     no virtual server of others uses it
-//	monitor                                    no such pool uses it
-//	IpAddressAllocation                        its ID is derived from the Service, or no virtual
-//	                                           server with its tags is of others
-//	Group                                      always
+//	an object with the tags of the Service     is of the Service
+//	LBVirtualServer                            if its LBService is one in use, or there is none
+//	others                                     if no virtual server with the tags is of others; or else, if one of
+//	                                           the Service uses it, or its ID is derived from the Service and none
+//	                                           of others uses it
 //
 // What is not, is of another cluster with the same name at the same manager.
 type observed struct {
@@ -55,34 +53,25 @@ type parts struct {
 // parts tells the objects of the Service from those of another cluster.
 func (o *observed) parts() parts {
 	p := parts{own: map[policy.Kind][]*policy.Object{}}
-	theirs := map[string]bool{} // used by objects of others
-	derived := map[string]bool{}
-	for _, second := range []address.Family{"", address.IPv4, address.IPv6} {
-		derived[o.names.AllocationID(second)] = true
-	}
-	for _, kind := range []policy.Kind{policy.VirtualServers, policy.Pools, policy.Monitors, policy.Allocations, policy.Groups} {
-		for _, path := range slices.Sorted(maps.Keys(o.objects)) {
+	ours, theirs := map[string]bool{}, map[string]bool{} // what they use
+	for _, kind := range []policy.Kind{policy.VirtualServers, policy.Pools, policy.Monitors, policy.Groups, policy.Allocations} {
+		for _, path := range pathsOf(o.objects) {
 			object := o.objects[path]
 			if object.Kind != kind {
 				continue
 			}
-			foreign := theirs[path]
-			switch kind {
-			case policy.VirtualServers:
-				foreign = !o.isInUse(object.LBServicePath)
-			case policy.Allocations:
-				foreign = len(p.foreign) > 0 && !derived[object.ID]
-			case policy.LBServices, policy.Pools, policy.Monitors, policy.Groups:
+			own := len(p.foreign) == 0 || ours[path] || o.names.IsDerived(object) && !theirs[path]
+			if kind == policy.VirtualServers {
+				own = o.isInUse(object.LBServicePath)
 			}
-			if !foreign {
-				p.own[kind] = append(p.own[kind], object)
-
-				continue
+			used := theirs
+			if own {
+				p.own[kind], used = append(p.own[kind], object), ours
+			} else {
+				p.foreign = append(p.foreign, path)
 			}
-			p.foreign = append(p.foreign, path)
-			theirs[object.PoolPath] = true
-			for _, monitor := range object.ActiveMonitorPaths {
-				theirs[monitor] = true
+			for _, other := range object.Uses() {
+				used[other] = true
 			}
 		}
 	}

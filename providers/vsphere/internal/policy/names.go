@@ -62,6 +62,23 @@ func (n Names) path(kind Kind, what string) string {
 // PartPath returns the path of a new virtual server or pool.
 func (n Names) PartPath(kind Kind, port Port) string { return n.path(kind, port.String()) }
 
+// IsDerived reports whether an object has the ID that is derived from the Service.
+func (n Names) IsDerived(o *Object) bool {
+	switch o.Kind {
+	case VirtualServers, Pools:
+		return o.Path == n.path(o.Kind, o.Tag(ScopePort))
+	case Monitors:
+		return o.Path == n.path(Monitors, o.ResourceType+" "+o.Tag(ScopePort))
+	case Groups:
+		return o.Path == n.GroupPath()
+	case Allocations:
+		return o.ID == n.AllocationID("") || o.ID == n.AllocationID(address.IPv4) || o.ID == n.AllocationID(address.IPv6)
+	case LBServices:
+	}
+
+	return false
+}
+
 // MonitorPath returns the path of a new monitor.
 func (n Names) MonitorPath(resourceType string, port Port) string {
 	return n.path(Monitors, resourceType+" "+port.String())

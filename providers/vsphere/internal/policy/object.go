@@ -167,6 +167,16 @@ func KindOf(objectPath string) Kind { return Kind(path.Base(path.Dir(objectPath)
 // IPPoolOf returns the ID of the IP pool of an allocation, given its path.
 func IPPoolOf(allocationPath string) string { return path.Base(path.Dir(path.Dir(allocationPath))) }
 
+// Uses returns the paths of the objects that an object refers to.
+func (o *Object) Uses() []string {
+	paths := append([]string{o.PoolPath}, o.ActiveMonitorPaths...)
+	if o.AccessListControl != nil {
+		paths = append(paths, o.AccessListControl.GroupPath)
+	}
+
+	return paths
+}
+
 // Created returns when the object was created, the zero time if that is not known.
 func (o *Object) Created() time.Time {
 	if o.CreateTime == 0 {
