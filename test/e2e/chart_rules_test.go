@@ -461,7 +461,9 @@ func workVSphere(t *testing.T, a *audited, args ...string) {
 	a.awaitInitialized(t, nodes...)
 	a.awaitRouted(t, nodes...)
 	a.initializeAgain(t, "on")
-	a.create(t, newService("web", classic, 80))
+	local := newService("web", classic, 80)
+	local.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal // which is worth an Event
+	a.create(t, local)
 	g.awaitServed(t, a.cluster, "web", len(nodes))
 	a.remove(t, "web")
 	a.awaitRemoved(t, "web")

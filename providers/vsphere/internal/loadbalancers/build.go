@@ -65,7 +65,7 @@ func (b *builder) read(paths ...string) {
 
 // buildLBService builds the LBService of the cluster if it is missing.
 func (b *builder) buildLBService() {
-	if b.in.settings.LBServiceID == "" && b.o.lbServices[b.o.lbService] == nil {
+	if b.in.settings.LBServiceID == "" && b.o.lbServices[b.o.lbService] == nil && !b.o.atGateway[b.o.lbService] {
 		b.newLBService = new(b.o.names.Owner.NewLBService(b.in.settings.Tier1, b.in.settings.Size))
 	}
 }

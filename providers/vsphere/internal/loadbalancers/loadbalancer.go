@@ -60,6 +60,8 @@ type LoadBalancers struct {
 	names    *names
 	// checked are the LBServices that can be used, realized those that are realized.
 	checked, realized sync.Map
+	// gateways are the paths of the tier-1 gateways of LBServices of others, by their own.
+	gateways sync.Map
 	// ensuring is how many Services may be about to get a virtual server.
 	ensuring atomic.Int32
 	// sweeper is nil until SetInformers.

@@ -33,6 +33,9 @@ type observed struct {
 	// lbServices are those that belong to the cluster, by path. They are the ones of the
 	// tier-1 gateway of the cloud-config if the cluster manages its own.
 	lbServices map[string]*policy.Object
+	// atGateway are the paths of LBServices of others that are at the tier-1 gateway, in which
+	// the upstream controller manager has created virtual servers.
+	atGateway map[string]bool
 	// lbService is the path of the one that new virtual servers get.
 	lbService string
 	// status are the addresses in the status of the Service.
@@ -81,7 +84,7 @@ func (o *observed) parts() parts {
 
 // isInUse reports whether virtual servers of the cluster can be in an LBService.
 func (o *observed) isInUse(lbService string) bool {
-	return lbService == "" || lbService == o.lbService || o.lbServices[lbService] != nil
+	return lbService == "" || lbService == o.lbService || o.lbServices[lbService] != nil || o.atGateway[lbService]
 }
 
 // isEmpty reports whether nothing is left of the load balancer.

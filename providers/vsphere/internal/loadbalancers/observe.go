@@ -37,16 +37,45 @@ func (l *LoadBalancers) observe(ctx context.Context, cluster string, svc *v1.Ser
 			o.lbServices[path] = s
 		}
 	}
-	o.lbService = o.chooseLBService(names.Owner.LBServicePath(settings.Tier1))
+	derived := names.Owner.LBServicePath(settings.Tier1)
+	if o.atGateway, err = l.atGateway(ctx, o, derived); err != nil {
+		return nil, err
+	}
+	o.lbService = o.chooseLBService(derived)
 
 	return o, nil
+}
+
+// atGateway returns the LBServices of others at the tier-1 gateway that virtual servers of a
+// Service are in. Each LBService is read once.
+func (l *LoadBalancers) atGateway(ctx context.Context, o *observed, derived string) (map[string]bool, error) {
+	found := map[string]bool{}
+	for _, path := range pathsOf(o.objects) {
+		used := o.objects[path].LBServicePath
+		if used == "" || used == derived || o.lbServices[used] != nil {
+			continue
+		}
+		at, known := l.gateways.Load(used)
+		if !known {
+			raw, err := l.api.Get(ctx, used)
+			if err != nil && !errors.Is(err, apierr.ErrNotFound) {
+				return nil, err
+			}
+			s, _ := policy.Read(used, raw)
+			at = s.ConnectivityPath
+			l.gateways.Store(used, at)
+		}
+		found[used] = at == l.config.Settings.Tier1
+	}
+
+	return found, nil
 }
 
 // chooseLBService returns the LBService of the cluster: that of the virtual servers of the
 // Service, or any, or a new one.
 func (o *observed) chooseLBService(derived string) string {
 	for _, path := range pathsOf(o.objects) {
-		if used := o.objects[path].LBServicePath; o.lbServices[used] != nil {
+		if used := o.objects[path].LBServicePath; o.lbServices[used] != nil || o.atGateway[used] {
 			return used
 		}
 	}

@@ -224,6 +224,30 @@ func TestThereAndBack(t *testing.T) {
 			}
 		})
 	})
+	t.Run("LBService of others", func(t *testing.T) {
+		t.Parallel()
+		inProcess(t, nsxt.Spec{}, func(p *process) {
+			u, svc, other := &upstream{process: p}, web(), dns.DeepCopy()
+			p.must(p.Put("/infra/lb-services/theirs", nsxt.Object{"connectivity_path": vspheretest.Tier1, "size": "LARGE"}))
+			u.create(svc, workers(2), "203.0.113.20")
+			u.settle()
+			p.must(p.ensure(svc, workers(2)...))
+			if p.Writes() != 0 {
+				p.Errorf("%d writes", p.Writes())
+			}
+			svc.Spec.Ports = append(svc.Spec.Ports, dns.Spec.Ports[0])
+			p.must(p.ensure(svc, workers(2)...))
+			if _, err := p.EnsureLoadBalancer(p.ctx, testCluster, other, workers(2)); err == nil || !strings.Contains(err.Error(), "/infra/lb-services/theirs of others: set lb-service-id") {
+				p.Errorf("a Service without load balancer: %v", err)
+			}
+			p.must(p.remove(svc))
+			p.must(p.remove(other))
+			u.settle()
+			if len(p.List("LBService")) != 1 || len(p.List("LBVirtualServer"))+len(p.List("LBPool"))+len(p.List("IpAddressAllocation")) != 0 {
+				p.Errorf("left: %v", p.Resources())
+			}
+		})
+	})
 	t.Run("back", func(t *testing.T) {
 		t.Parallel()
 		inProcess(t, nsxt.Spec{}, func(p *process) {

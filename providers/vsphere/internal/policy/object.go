@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"path"
 	"time"
 
@@ -186,12 +187,15 @@ func (o *Object) Created() time.Time {
 	return time.UnixMilli(o.CreateTime)
 }
 
-// MemberAddresses returns the address of each member of a pool.
+// MemberAddresses returns the address of each member of a pool, as it is written by default.
 func (o *Object) MemberAddresses() []string {
 	var all []string
 	for _, raw := range o.Members {
 		var member Member
 		_ = raw.Into(&member) // one that cannot be read has none
+		if ip, err := netip.ParseAddr(member.IPAddress); err == nil {
+			member.IPAddress = ip.String()
+		}
 		all = append(all, member.IPAddress)
 	}
 
