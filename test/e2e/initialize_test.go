@@ -124,7 +124,7 @@ func TestNodesAreInitialized(t *testing.T) {
 	uuids := map[bool]string{false: "11111111-0000-4000-8000-000000000001", true: "11111111-0000-4000-8000-000000000002"}
 	cloud.VCenter("single").SetInstanceUUID(uuids[false])
 	cloud.VCenter("dual").SetInstanceUUID(uuids[true])
-	config := vsphereConfig(cloud.VCenters()...) + "ip-family = ipv6, ipv4\nprot = 1\n\n[LoadBalancer]\nsize = SMALL\n\n[Labels]\nzone = k8s-zone\nregion = k8s-region\n"
+	config := vsphereConfig(cloud.VCenters()...) + "ip-family = ipv6, ipv4\nprot = 1\n\n[Workspace]\nserver = vc\n\n[Labels]\nzone = k8s-zone\nregion = k8s-region\n"
 	c := startCluster(t)
 	c.join(t, nodes...)
 	m := c.run(t, writeConfig(t, config), append([]string{"--node-labels=team=blue"}, taggingArgs...)...)
@@ -143,8 +143,8 @@ func TestNodesAreInitialized(t *testing.T) {
 	}
 	for want, reason := range map[string]string{
 		"The tagging controller is for AWS alone, not starting it": "FW-START-7: the flags of the tagging controller are for every provider",
-		"unknown key":               "FW-CONFIG-7: what is odd but harmless does not keep the process from starting",
-		"[LoadBalancer] is ignored": "FW-CONFIG-8: other programs read the same file",
+		"unknown key":            "FW-CONFIG-7: what is odd but harmless does not keep the process from starting",
+		"[Workspace] is ignored": "FW-CONFIG-8: other programs read the same file",
 	} {
 		if n := len(m.logged(t, want)); n != 1 {
 			t.Errorf("%s: want %q once in the log, it is there %d times", reason, want, n)
