@@ -106,21 +106,24 @@ func (e *env) remove(ctx context.Context, o *policy.Object) error {
 	return nil
 }
 
-// removeLBService deletes the LBService of the cluster, which stays if another Service is about
-// to use it, or does without being known.
-func (e *env) removeLBService(ctx context.Context, unused *policy.Object) error {
-	if e.ensuring.Load() > 0 {
+// removeLBService deletes the LBService of the cluster, which stays if another Service uses it, is
+// about to, or does without being known.
+func (e *env) removeLBService(ctx context.Context, path string) error {
+	if e.ensuring.Load() > 0 || e.snapshot.isShared(e.o) {
 		return nil
 	}
+	if err := e.read(ctx, e.o, []string{path}); err != nil || e.o.lbServices[path] == nil {
+		return err
+	}
 	err := e.config.Tuning.Wait.Poll(ctx, interval, realizationLimit, func() (bool, error) {
-		err := e.remove(ctx, unused)
+		err := e.remove(ctx, e.o.lbServices[path])
 
 		return !errors.Is(err, nsx.ErrInUse), err
 	})
 	if errors.Is(err, nsx.ErrInUse) {
 		return nil
 	}
-	e.realized.Delete(unused.Path)
+	e.realized.Delete(path)
 
 	return err
 }

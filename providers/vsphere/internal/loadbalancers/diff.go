@@ -296,13 +296,11 @@ func (df *differ) remove() {
 }
 
 func (df *differ) removeLBService() {
-	unused := df.o.lbServices[df.o.lbService]
-	if df.in.request != nil || unused == nil || df.o.isShared {
+	if df.in.request != nil || df.o.lbServices[df.o.lbService] == nil {
 		return
 	}
-	df.touch(unused)
-	df.add(plan.NewStep("DeleteLBService", "delete LBService "+unused.Path, func(ctx context.Context, e *env) error {
-		return e.removeLBService(ctx, unused)
+	df.add(plan.NewStep("DeleteLBService", "delete LBService "+df.o.lbService+" if no other Service uses it", func(ctx context.Context, e *env) error {
+		return e.removeLBService(ctx, e.o.lbService)
 	}).Removal())
 }
 

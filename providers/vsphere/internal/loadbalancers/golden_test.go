@@ -114,7 +114,6 @@ func (m *manager) planDeletion(t *testing.T, l *LoadBalancers, svc *v1.Service) 
 	if err := l.probe(t.Context(), o, svc); err != nil {
 		return nil, nil, err
 	}
-	o.isShared = l.snapshot.isShared(o)
 	d, planned, err := l.plan(t.Context(), input{settings: &l.config.Settings}, o)
 
 	return d.warnings, planned, err

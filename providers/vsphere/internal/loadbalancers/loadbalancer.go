@@ -223,7 +223,6 @@ func (l *LoadBalancers) remove(ctx context.Context, cluster string, svc *v1.Serv
 	if err := l.probe(ctx, o, svc); err != nil {
 		return err
 	}
-	o.isShared = l.snapshot.isShared(o)
 	in := input{settings: &l.config.Settings, operation: service.Operation{Service: svc, LoadBalancer: o.names.DisplayName()}}
 	d, _, err := l.settle(ctx, in, o)
 	if d != nil {

@@ -40,8 +40,6 @@ type observed struct {
 	lbService string
 	// status are the addresses in the status of the Service.
 	status []string
-	// isShared means that virtual servers of other Services are in that LBService.
-	isShared bool
 	// deleted are the paths of virtual servers that this operation has deleted.
 	deleted []string
 }

@@ -2,6 +2,7 @@ package loadbalancers_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -41,5 +42,26 @@ func TestRestart(t *testing.T) {
 		if calls = p.Calls() - calls; calls > 410 {
 			p.Errorf("a Node that joins 100 Services with two ports costs %d calls, want one to read and one to write each pool, and few searches", calls)
 		}
+	})
+}
+
+// TestDeletedTogether (VS-LB-2): the LBService goes with the last virtual server, in whatever order several Services end.
+func TestDeletedTogether(t *testing.T) {
+	t.Parallel()
+	inProcess(t, nsxt.Spec{}, func(p *process) {
+		var services []*v1.Service
+		for i := range 5 {
+			uid := fmt.Sprintf("0000000%d-5e1f-4c0d-8a7b-00c0ffee0000", i)
+			svc := kubetest.Service("default", fmt.Sprintf("web-%d", i), kubetest.Port(v1.ProtocolTCP, 80), kubetest.ServiceUID(uid))
+			p.must(p.ensure(svc, workers(1)...))
+			services = append(services, svc)
+		}
+		p.settle()
+		var all sync.WaitGroup
+		for _, svc := range services {
+			all.Go(func() { p.must(p.remove(svc)) })
+		}
+		all.Wait()
+		p.check("all are deleted", []string{})
 	})
 }

@@ -126,7 +126,6 @@ func (s *sweeper) sweep(ctx context.Context, name string) error {
 		if err != nil || svc.Namespace != "" && s.exists(name) || o.isYoung(time.Now()) {
 			return err
 		}
-		o.isShared = s.snapshot.isShared(o)
 		op := service.Operation{Service: svc, LoadBalancer: o.names.DisplayName()}
 		_, _, err = s.settle(ctx, input{settings: &s.config.Settings, operation: op}, o)
 
