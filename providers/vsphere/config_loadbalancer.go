@@ -191,30 +191,25 @@ func (r *resolver) checkLoadBalancers() {
 	r.checkTags()
 }
 
-// completeClasses gives each class what it leaves out. The class default may have what
-// [LoadBalancer] leaves out.
+// completeClasses gives each class what it leaves out: what [LoadBalancer] has, and for profiles
+// what the class default has, if there is one.
 func (r *resolver) completeClasses() {
-	lb := &r.config.LoadBalancer
-	for _, name := range slices.Sorted(maps.Keys(r.config.LoadBalancerClass)) {
-		class := r.config.LoadBalancerClass[name]
-		global := lb.pairs()
-		for i, p := range class.pairs() {
-			switch {
-			case !p.ref().IsZero() && !global[i].ref().IsZero() && *p.id == "" && *global[i].id != "":
-				r.Warnf(className(name, p.nameKey), "is used for new load balancers, not %s, which the existing controller manager prefers", r.Spell(balancerName(p.idKey)))
-			case *p.id != "" && *p.name != "":
+	names := slices.Sorted(maps.Keys(r.config.LoadBalancerClass))
+	if i := slices.Index(names, request.DefaultClass); i >= 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, request.DefaultClass)
+	}
+	for _, name := range names {
+		for _, p := range r.config.LoadBalancerClass[name].pairs() {
+			if *p.id != "" && *p.name != "" {
 				r.Warnf(className(name, p.nameKey), "is ignored: %s is set", r.Spell(className(name, p.idKey)))
-			case p.ref().IsZero():
-				*p.id, *p.name = *global[i].id, *global[i].name
-				r.inheritedByClass(name, p.idKey, *p.id)
-				r.inheritedByClass(name, p.nameKey, *p.name)
 			}
 		}
-		if class.PersistenceProfilePath == "" {
-			class.PersistenceProfilePath = lb.PersistenceProfilePath
-			r.inheritedByClass(name, "persistence-profile-path", class.PersistenceProfilePath)
+		if fallback := r.config.LoadBalancerClass[request.DefaultClass]; fallback != nil && name != request.DefaultClass {
+			r.inheritClass(name, fallback, func(key string) config.Name { return className(request.DefaultClass, key) }, true)
 		}
+		r.inheritClass(name, &r.config.LoadBalancer.LoadBalancerClass, balancerName, false)
 	}
+	lb := &r.config.LoadBalancer
 	fallback, ok := r.config.LoadBalancerClass[request.DefaultClass]
 	switch {
 	case ok && fallback.IPPoolID == "" && fallback.IPPoolName == "":
@@ -224,10 +219,33 @@ func (r *resolver) completeClasses() {
 	}
 }
 
-// inheritedByClass notes that a class has the value of a key of [LoadBalancer].
-func (r *resolver) inheritedByClass(name, key, value string) {
+// inheritClass gives a class the settings of another one that it leaves out, pools or only
+// profiles.
+func (r *resolver) inheritClass(name string, from *LoadBalancerClass, key func(string) config.Name, profiles bool) {
+	class := r.config.LoadBalancerClass[name]
+	others := from.pairs()
+	for i, p := range class.pairs() {
+		isPool := i < 2
+		switch {
+		case isPool && profiles:
+		case isPool && *p.id == "" && *p.name != "" && *others[i].id != "":
+			r.Warnf(className(name, p.nameKey), "is used for new load balancers, not %s, which the existing controller manager prefers", r.Spell(key(p.idKey)))
+		case p.ref().IsZero():
+			*p.id, *p.name = *others[i].id, *others[i].name
+			r.inheritedByClass(className(name, p.idKey), key(p.idKey), *p.id)
+			r.inheritedByClass(className(name, p.nameKey), key(p.nameKey), *p.name)
+		}
+	}
+	if class.PersistenceProfilePath == "" {
+		class.PersistenceProfilePath = from.PersistenceProfilePath
+		r.inheritedByClass(className(name, "persistence-profile-path"), key("persistence-profile-path"), class.PersistenceProfilePath)
+	}
+}
+
+// inheritedByClass notes that a class has the value of another key.
+func (r *resolver) inheritedByClass(name, from config.Name, value string) {
 	if value != "" {
-		r.Origins[className(name, key)] = "inherited from [LoadBalancer] at " + r.Origin(balancerName(key))
+		r.Origins[name] = "inherited from " + config.Name{Section: from.Section, Sub: from.Sub}.String() + " at " + r.Origin(from)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/tlsfiles"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 )
 
@@ -204,5 +205,66 @@ func TestDefaultClassAlone(t *testing.T) {
 	}
 	if !maps.Equal(origins, got) {
 		same(t, "origins", origins, got)
+	}
+}
+
+// TestClassDefaults (VS-LB-13): a class has the profiles of the class default, and only then those of [LoadBalancer], as with
+// the upstream controller manager.
+func TestClassDefaults(t *testing.T) {
+	t.Parallel()
+	env := in(nil)
+	env.checkTLS = func(tlsfiles.Files) error { return nil }
+	cfg, _, problems := decode(parse(t, `[Global]
+server = vc
+user = u
+password = p
+[NSXT]
+host = nsx
+user = u
+password = p
+[LoadBalancer]
+size = SMALL
+lb-service-id = lbs
+ip-pool-id = pool
+tcp-app-profile-name = tcp
+udp-app-profile-name = udp
+[LoadBalancerClass "default"]
+tcp-app-profile-name = special
+[LoadBalancerClass "public"]
+ip-pool-id = public
+`), env)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.balancing().Classes["public"].TCP.Name; got != "special" {
+		t.Errorf("the class public has the profile %s, with upstream it has that of the class default, special", got)
+	}
+}
+
+// TestClassProfilePair (VS-LB-13): a name in a class takes precedence over a path in [LoadBalancer], as with the upstream
+// controller manager.
+func TestClassProfilePair(t *testing.T) {
+	t.Parallel()
+	env := in(nil)
+	env.checkTLS = func(tlsfiles.Files) error { return nil }
+	_, _, problems := decode(parse(t, `[Global]
+server = vc
+user = u
+password = p
+[NSXT]
+host = nsx
+user = u
+password = p
+[LoadBalancer]
+size = SMALL
+lb-service-id = lbs
+ip-pool-id = pool
+tcp-app-profile-path = /infra/lb-app-profiles/tcp
+udp-app-profile-name = udp
+[LoadBalancerClass "public"]
+tcp-app-profile-name = special
+`), env)
+	if all := describeProblems(problems); len(all) != 0 {
+		t.Errorf("a warning that is wrong: %v", all)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 )
@@ -126,13 +127,22 @@ func (b *builder) buildAddress(family, second address.Family) wantedAddress {
 		a.allocation = b.o.names.AllocationPath(a.ipPool, second)
 	default:
 		b.read(existing.Path)
-		a.replaced = requested.IsValid() && existing.AllocationIP != requested.String()
+		if a.replaced = requested.IsValid() && existing.AllocationIP != requested.String(); a.replaced {
+			b.read(b.serverPaths(second)...) // one may have the address
+		}
 	}
 	if !a.ip.IsValid() && (b.o.objects[a.allocation] == nil || a.replaced) {
 		a.missing = new(b.o.names.NewAllocation(requested))
 	}
 
 	return a
+}
+
+// serverPaths returns the paths of the virtual servers of a new address.
+func (b *builder) serverPaths(second address.Family) []string {
+	return lists.Map(b.in.request.Ports, func(served service.Port) string {
+		return b.o.names.PartPath(policy.VirtualServers, policy.Port{Protocol: served.Protocol, Port: served.Port, Family: second})
+	})
 }
 
 // keepAllocations selects the allocation of an address, and keeps all that could be it: which
@@ -145,6 +155,8 @@ func (b *builder) keepAllocations(a *wantedAddress) {
 			a.allocation = o.Path
 		case a.second != "" || b.isOfSecond(o):
 			continue
+		case !a.ip.IsValid() && policy.IPPoolOf(o.Path) != b.in.ipPools[a.family]:
+			continue // nothing has its address, which may be of the other family
 		default:
 			others = append(others, o.Path)
 		}
@@ -255,8 +267,10 @@ func (b *builder) monitorOfTCP(w *wantedPort) []string {
 	for _, served := range b.in.request.Ports {
 		if served.Protocol == v1.ProtocolTCP {
 			port := policy.Port{Protocol: served.Protocol, Port: served.Port, Family: w.port.Family}
-			if o := b.find(policy.Monitors, port.String(), func(o *policy.Object) bool { return o.ResourceType == policy.TypeTCPMonitor }); o != nil {
-				return []string{o.Path}
+			if i := slices.IndexFunc(b.own[policy.Monitors], func(o *policy.Object) bool {
+				return o.ResourceType == policy.TypeTCPMonitor && o.Tag(policy.ScopePort) == port.String()
+			}); i >= 0 {
+				return []string{b.own[policy.Monitors][i].Path}
 			}
 
 			return []string{b.o.names.MonitorPath(policy.TypeTCPMonitor, port)}

@@ -26,7 +26,7 @@ type (
 // differ orders the steps of one plan: what is missing, each before what refers to it, then
 // what is not wanted, each after what refers to it. The allocation of an address is the first
 // that is created and the last that is deleted, so that there is one as long as there is
-// anything else.
+// anything else. Nodes join pools before what may be refused, and a second address comes last.
 type differ struct {
 	in    input
 	o     *observed
@@ -40,19 +40,28 @@ func diff(in input, o *observed, d *desired) steps {
 	if err := d.validate(in.unknown); err != nil {
 		return steps{plan.Refuse[*env](err)}
 	}
-	for _, a := range d.addresses {
+	for i, a := range d.addresses {
 		df.allocate(a)
-	}
-	df.createLBService()
-	df.writeGroup()
-	for _, write := range []func(wantedPort){df.writeMonitor, df.writePool, df.writeServer} {
-		for _, p := range d.ports {
-			write(p)
+		df.each(a, df.writeMonitor)
+		df.each(a, df.writePool)
+		if i == 0 {
+			df.createLBService()
+			df.writeGroup()
 		}
+		df.each(a, df.writeServer)
 	}
 	df.remove()
 
 	return df.steps
+}
+
+// each calls write for each port of an address.
+func (df *differ) each(a wantedAddress, write func(wantedPort)) {
+	for _, p := range df.d.ports {
+		if p.port.Family == a.second {
+			write(p)
+		}
+	}
 }
 
 // touch asks for an object to be read before it is written or deleted.
@@ -222,10 +231,10 @@ func (df *differ) writeServer(p wantedPort) {
 	if w.profile != "" && v.ApplicationProfilePath != w.profile {
 		put("application_profile_path", w.profile, "profile "+w.profile)
 	}
-	switch admitted := v.AccessListControl; {
-	case w.group != "" && (admitted == nil || *admitted != *policy.Allow(w.group)):
+	switch current := v.AccessListControl; {
+	case w.group != "" && (current == nil || *current != *policy.Allow(w.group)):
 		put("access_list_control", policy.Allow(w.group), "clients "+w.group)
-	case w.group == "" && admitted != nil && df.isOwnGroup(admitted.GroupPath):
+	case w.group == "" && current != nil && df.isOwnGroup(current.GroupPath):
 		put("access_list_control", nil, "clients all")
 	}
 	switch {

@@ -7,7 +7,7 @@
 //	  diff                the steps of one plan, and what has to be read before (pure)
 //	  read                by path, then build and diff again
 //	  apply               the steps, each one call
-//	  learn               from what was refused: read, or wait, then build and diff again
+//	  afterRefusal        read what was refused, or wait, then build and diff again
 //	  waitRealized        before an address is published
 //
 // What it promises:

@@ -1,6 +1,7 @@
 package loadbalancers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -50,12 +51,18 @@ type API interface {
 	Realization(ctx context.Context, path string) (nsx.Realization, error)
 }
 
+// state is what is kept of the load balancer of a Service.
+type state struct {
+	// unrealized means that it is not known to be realized, which is looked at again.
+	unrealized bool
+}
+
 // LoadBalancers implements the load balancers of Services. Every operation may be interrupted
 // at any call, and is safe to repeat.
 type LoadBalancers struct {
 	config   Config
 	api      API
-	services *service.Reconciler[struct{}]
+	services *service.Reconciler[state]
 	snapshot snapshot
 	names    *names
 	// checked are the LBServices that can be used, realized those that are realized.
@@ -76,7 +83,7 @@ var (
 // New calls nothing yet.
 func New(config Config, api API) *LoadBalancers {
 	l := &LoadBalancers{
-		config: config, api: api, services: service.NewReconciler[struct{}](operationTimeout), names: newNames(api, config.Settings.Classes),
+		config: config, api: api, services: service.NewReconciler[state](operationTimeout), names: newNames(api, config.Settings.Classes),
 	}
 	l.snapshot = snapshot{api: api, owner: config.Settings.Owner, pools: l.names.configured, lag: config.Tuning.IndexLag}
 	l.snapshot.start(config.Tuning.SearchAge)
@@ -85,7 +92,7 @@ func New(config Config, api API) *LoadBalancers {
 }
 
 // Services returns what runs the operations, to be connected to the Kubernetes API.
-func (l *LoadBalancers) Services() *service.Reconciler[struct{}] { return l.services }
+func (l *LoadBalancers) Services() *service.Reconciler[state] { return l.services }
 
 // GetLoadBalancerName implements cloudprovider.LoadBalancer: the display name of its objects.
 func (l *LoadBalancers) GetLoadBalancerName(_ context.Context, clusterName string, svc *v1.Service) string {
@@ -95,7 +102,7 @@ func (l *LoadBalancers) GetLoadBalancerName(_ context.Context, clusterName strin
 // GetLoadBalancer implements cloudprovider.LoadBalancer. There is a load balancer as long as
 // any object of it is left, since deletion ends when there is none.
 func (l *LoadBalancers) GetLoadBalancer(ctx context.Context, clusterName string, svc *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error) {
-	err = l.services.Read(ctx, svc, func(ctx context.Context, _ *struct{}) error {
+	err = l.services.Read(ctx, svc, func(ctx context.Context, _ *state) error {
 		o, err := l.observe(ctx, clusterName, svc)
 		if err != nil {
 			return err
@@ -109,6 +116,9 @@ func (l *LoadBalancers) GetLoadBalancer(ctx context.Context, clusterName string,
 			err = l.probe(ctx, o, svc)
 		}
 		if err != nil {
+			return err
+		}
+		if err := o.checkPlace(); err != nil {
 			return err
 		}
 		if exists = !o.isEmpty(); exists {
@@ -142,7 +152,7 @@ func (l *LoadBalancers) UpdateLoadBalancer(ctx context.Context, clusterName stri
 // EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer. It depends neither on the
 // class nor on anything else that the Service asks for.
 func (l *LoadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, clusterName string, svc *v1.Service) error {
-	return l.services.Run(ctx, svc, func(ctx context.Context, _ *struct{}) error { return l.remove(ctx, clusterName, svc) })
+	return l.services.Run(ctx, svc, func(ctx context.Context, _ *state) error { return l.remove(ctx, clusterName, svc) })
 }
 
 var errNoLoadBalancer = apierr.Mark(apierr.ErrNotFound, errors.New("there is no load balancer"))
@@ -150,7 +160,7 @@ var errNoLoadBalancer = apierr.Mark(apierr.ErrNotFound, errors.New("there is no 
 // sync turns the load balancer of a Service into the one that is wanted.
 func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Service, nodes []*v1.Node, create bool) (status *v1.LoadBalancerStatus, err error) {
 	status = &v1.LoadBalancerStatus{}
-	err = l.services.Run(ctx, svc, func(ctx context.Context, _ *struct{}) error {
+	err = l.services.Run(ctx, svc, func(ctx context.Context, known *state) error {
 		r, warnings, err := l.config.Settings.New(cluster, svc, nodes)
 		if err != nil {
 			return err
@@ -161,8 +171,8 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 		if err != nil {
 			return err
 		}
-		published := o.isPublished()
-		if !published {
+		if !o.isPublished() {
+			known.unrealized = true
 			err = l.read(ctx, o, pathsOf(o.objects)) // they may be those of a former Service with this name
 		}
 		if err == nil && !create && len(o.parts().own[policy.VirtualServers]) == 0 {
@@ -172,7 +182,7 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 			return err
 		}
 		op := service.Operation{Service: svc, LoadBalancer: r.Names.DisplayName(), Ensures: create}
-		err = l.ensure(ctx, op, o, r, warnings, published)
+		err = l.ensure(ctx, op, o, r, warnings, known)
 		if err == nil || apierr.Has[*service.IncompleteError](err) {
 			status = statusOf(o)
 		}
@@ -185,7 +195,7 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 
 // ensure makes and applies the plan, and waits until an address that is not published yet is
 // realized.
-func (l *LoadBalancers) ensure(ctx context.Context, op service.Operation, o *observed, r *request.Request, warnings []service.Warning, published bool) error {
+func (l *LoadBalancers) ensure(ctx context.Context, op service.Operation, o *observed, r *request.Request, warnings []service.Warning, known *state) error {
 	in, err := l.resolve(ctx, o, r)
 	if err != nil {
 		return err
@@ -197,8 +207,11 @@ func (l *LoadBalancers) ensure(ctx context.Context, op service.Operation, o *obs
 	}
 	l.services.Report(op.Service, warnings)
 	var gaps []service.Gap
-	if err == nil && (len(created) > 0 || !published) {
-		if err = l.waitRealized(ctx, o.lbService, serversOf(o.parts())); err != nil && !errors.Is(err, errUnrealized) && ctx.Err() == nil {
+	known.unrealized = known.unrealized || len(created) > 0
+	if err == nil && known.unrealized {
+		err = l.waitRealized(ctx, o.lbService, serversOf(o.parts()))
+		known.unrealized = err != nil
+		if err != nil && !errors.Is(err, errUnrealized) && ctx.Err() == nil {
 			gaps, err = awaited(err), nil // it may serve, as the upstream controller manager assumes
 		}
 	}
@@ -220,7 +233,7 @@ func (l *LoadBalancers) remove(ctx context.Context, cluster string, svc *v1.Serv
 	if err != nil {
 		return err
 	}
-	if err := l.probe(ctx, o, svc); err != nil {
+	if err := cmp.Or(l.probe(ctx, o, svc), o.checkPlace()); err != nil {
 		return err
 	}
 	in := input{settings: &l.config.Settings, operation: service.Operation{Service: svc, LoadBalancer: o.names.DisplayName()}}

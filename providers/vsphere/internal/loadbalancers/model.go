@@ -1,12 +1,14 @@
 package loadbalancers
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
@@ -17,8 +19,8 @@ import (
 //	an object with the tags of the Service     is of the Service
 //	LBVirtualServer                            if its LBService is one in use, or there is none
 //	others                                     if no virtual server with the tags is of others; or else, if one of
-//	                                           the Service uses it, or its ID is derived from the Service and none
-//	                                           of others uses it
+//	                                           the Service uses it, or its ID is derived from the Service, unless that
+//	                                           of a virtual server of others is, too
 //
 // What is not, is of another cluster with the same name at the same manager.
 type observed struct {
@@ -55,13 +57,14 @@ type parts struct {
 func (o *observed) parts() parts {
 	p := parts{own: map[policy.Kind][]*policy.Object{}}
 	ours, theirs := map[string]bool{}, map[string]bool{} // what they use
+	copied := false                                      // the Service has its ID in another cluster, too
 	for _, kind := range []policy.Kind{policy.VirtualServers, policy.Pools, policy.Monitors, policy.Groups, policy.Allocations} {
 		for _, path := range pathsOf(o.objects) {
 			object := o.objects[path]
 			if object.Kind != kind {
 				continue
 			}
-			own := len(p.foreign) == 0 || ours[path] || o.names.IsDerived(object) && !theirs[path]
+			own := len(p.foreign) == 0 || ours[path] || o.names.IsDerived(object) && !theirs[path] && !copied
 			if kind == policy.VirtualServers {
 				own = o.isInUse(object.LBServicePath)
 			}
@@ -70,6 +73,7 @@ func (o *observed) parts() parts {
 				p.own[kind], used = append(p.own[kind], object), ours
 			} else {
 				p.foreign = append(p.foreign, path)
+				copied = copied || kind == policy.VirtualServers && o.names.IsDerived(object)
 			}
 			for _, other := range object.Uses() {
 				used[other] = true
@@ -87,6 +91,19 @@ func (o *observed) isInUse(lbService string) bool {
 
 // isEmpty reports whether nothing is left of the load balancer.
 func (o *observed) isEmpty() bool { return len(o.parts().own) == 0 }
+
+// checkPlace returns an error if virtual servers with the IDs of the Service are in another
+// LBService: the cloud-config has named another one since, or the cluster is a copy.
+func (o *observed) checkPlace() error {
+	for _, path := range o.parts().foreign {
+		if v := o.objects[path]; v.Kind == policy.VirtualServers && o.names.IsDerived(v) {
+			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("virtual server %s of the Service is in %s, not in the load balancer service of the cloud-config; "+
+				"it stays, and if it is that of another cluster, remove the finalizer of a Service that is deleted", path, v.LBServicePath))
+		}
+	}
+
+	return nil
+}
 
 // addresses returns the addresses of the virtual servers of a Service, that of the first
 // family first.

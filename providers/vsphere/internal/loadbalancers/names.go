@@ -2,7 +2,6 @@ package loadbalancers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,14 +11,13 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/cache"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 )
 
 // namesAge is how old a list of names may be.
 const namesAge = 5 * time.Minute
-
-var errNoName = apierr.Mark(apierr.ErrInvalid, errors.New("not found"))
 
 // names finds pools of addresses and application profiles by their display names.
 type names struct {
@@ -73,44 +71,55 @@ func (n *names) profile(ctx context.Context, ref request.Ref, resourceType strin
 	return o.Path, nil
 }
 
-// find returns the only object with a name. If there is none, the list is read again.
+// find returns the only object with a name.
 func (n *names) find(ctx context.Context, list, what, name string, is func(*policy.Object) bool) (*policy.Object, error) {
-	var found []*policy.Object
+	found, err := n.named(ctx, list, name, is)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("look for %s named %s: %w", what, name, err)
+	case len(found) == 0:
+		return nil, apierr.Mark(apierr.ErrInvalid, fmt.Errorf("%s named %s not found", what, name))
+	case len(found) > 1:
+		return nil, apierr.Mark(apierr.ErrInvalid, fmt.Errorf("%s named %s is not unique: %s, %s", what, name, found[0].Path, found[1].Path))
+	}
+
+	return found[0], nil
+}
+
+// named returns all objects with a name. If there is none, the list is read again.
+func (n *names) named(ctx context.Context, list, name string, is func(*policy.Object) bool) (found []*policy.Object, err error) {
 	for _, age := range []time.Duration{namesAge, 0} {
 		all, err := n.lists.GetWithin(ctx, list, age)
 		if err != nil {
-			return nil, fmt.Errorf("look for %s named %s: %w", what, name, err)
+			return nil, err
 		}
-		found = slices.DeleteFunc(slices.Clone(all), func(o *policy.Object) bool { return o.DisplayName != name || !is(o) })
-		if len(found) > 0 {
+		if found = lists.Filter(all, func(o *policy.Object) bool { return o.DisplayName == name && is(o) }); len(found) > 0 {
 			break
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, fmt.Errorf("%s named %s %w", what, name, errNoName)
-	case 1:
-		return found[0], nil
-	}
 
-	return nil, apierr.Mark(apierr.ErrInvalid, fmt.Errorf("%s named %s is not unique: %s, %s", what, name, found[0].Path, found[1].Path))
+	return found, nil
 }
 
-// configured returns the IDs of the pools of all classes. A name that no pool has is left out:
-// there is nothing in it.
+// configured returns the IDs of the pools of all classes, of all pools with a name.
 func (n *names) configured(ctx context.Context) ([]string, error) {
 	ids := sets.New[string]()
 	for _, class := range slices.Collect(maps.Values(n.classes)) {
 		for _, ref := range []request.Ref{class.IPPool, class.IPPoolIPv6} {
-			id, err := n.ipPool(ctx, ref)
-			if err != nil && !errors.Is(err, errNoName) {
+			if ref.ID != "" || ref.IsZero() {
+				ids.Insert(ref.ID)
+
+				continue
+			}
+			found, err := n.named(ctx, policy.IPPoolsPath, ref.Name, func(*policy.Object) bool { return true })
+			if err != nil {
 				return nil, err
 			}
-			if id != "" {
-				ids.Insert(id)
+			for _, pool := range found {
+				ids.Insert(pool.ID)
 			}
 		}
 	}
 
-	return sets.List(ids), nil
+	return sets.List(ids.Delete("")), nil
 }

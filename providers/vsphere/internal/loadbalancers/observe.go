@@ -192,7 +192,7 @@ func (l *LoadBalancers) resolve(ctx context.Context, o *observed, r *request.Req
 }
 
 // probe reads objects that a search may not show yet: the allocations that a new load
-// balancer begins with, and if there is one, all others that it has.
+// balancer begins with, and if there is anything, all others that it has.
 func (l *LoadBalancers) probe(ctx context.Context, o *observed, svc *v1.Service) error {
 	pools, err := l.names.configured(ctx)
 	if err != nil {
@@ -206,7 +206,7 @@ func (l *LoadBalancers) probe(ctx context.Context, o *observed, svc *v1.Service)
 			}
 		}
 	}
-	if err := l.readMissing(ctx, o, paths); err != nil || !slices.ContainsFunc(paths, o.has) {
+	if err := l.readMissing(ctx, o, paths); err != nil || o.isEmpty() {
 		return err
 	}
 

@@ -37,7 +37,7 @@ func (l *LoadBalancers) settle(ctx context.Context, in input, o *observed) (*des
 		if err == nil {
 			return d, e.created, nil
 		}
-		if err := l.learn(ctx, o, err, round); err != nil {
+		if err := l.afterRefusal(ctx, o, err, round); err != nil {
 			return d, e.created, err
 		}
 	}
@@ -67,6 +67,8 @@ func (l *LoadBalancers) read(ctx context.Context, o *observed, paths []string) e
 			if object, err = policy.Read(path, raw); err != nil {
 				return err
 			}
+		case policy.KindOf(path) == policy.Groups && errors.Is(err, apierr.ErrDenied) && !errors.Is(err, nsx.ErrLogin):
+			// Without the right to read groups there are none.
 		case !errors.Is(err, apierr.ErrNotFound):
 			return err
 		}
@@ -77,9 +79,9 @@ func (l *LoadBalancers) read(ctx context.Context, o *observed, paths []string) e
 	return nil
 }
 
-// learn reads what the manager refused to write, or waits for what it is still deleting. It
+// afterRefusal reads what the manager refused to write, or waits for what it is still deleting. It
 // returns an error if planning again would not help.
-func (l *LoadBalancers) learn(ctx context.Context, o *observed, failure error, round int) error {
+func (l *LoadBalancers) afterRefusal(ctx context.Context, o *observed, failure error, round int) error {
 	e, ok := errors.AsType[*nsx.Error](failure)
 	switch {
 	case !ok || round == maxRounds:

@@ -89,13 +89,17 @@ func (s *sweeper) look(ctx context.Context) {
 	before := s.missing
 	s.missing = sets.New(unused...)
 	s.missing.Insert(slices.DeleteFunc(names, s.exists)...)
-	for i, name := range sets.List(s.missing.Intersection(before)) {
-		if i == sweepLimit {
-			s.warnAboutLimit(name, s.missing.Len()-i)
+	swept := 0
+	for _, name := range sets.List(s.missing.Intersection(before)) {
+		if swept == sweepLimit {
+			s.warnAboutLimit(name, s.missing.Len()-swept)
 
 			return
 		}
-		if err := s.sweep(ctx, name); err != nil && ctx.Err() == nil {
+		switch err := s.sweep(ctx, name); {
+		case err == nil:
+			swept++
+		case ctx.Err() == nil:
 			logger.Error(err, "Deleting objects of a Service that no longer exists failed, trying again later", "service", name)
 		}
 	}
@@ -121,7 +125,7 @@ func (s *sweeper) sweep(ctx context.Context, name string) error {
 		svc = &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
 
-	return s.LoadBalancers.services.Read(ctx, svc, func(ctx context.Context, _ *struct{}) error {
+	return s.LoadBalancers.services.Read(ctx, svc, func(ctx context.Context, _ *state) error {
 		o, err := s.observe(ctx, s.cluster, svc)
 		if err != nil || svc.Namespace != "" && s.exists(name) || o.isYoung(time.Now()) {
 			return err
