@@ -161,6 +161,7 @@ func schema() config.Schema {
 	for _, key := range []string{"targetvSANFileShareDatastoreURLs", "targetvSANFileShareClusters", "migration-datastore-url"} {
 		foreign[config.Name{Section: "VirtualCenter", Key: key}] = csi
 	}
+
 	return config.Schema{
 		Aliases: map[string]string{"vcenter": "VirtualCenter", "nsxt": "NSXT"},
 		Foreign: foreign,

@@ -201,7 +201,7 @@ func (a *balancersAdapter) Reach(_ testing.TB, name string, protocol v1.Protocol
 func (a *balancersAdapter) Remove(t testing.TB, name string) {
 	t.Helper()
 	for _, v := range a.named()[name] {
-		if err := a.Manager.Cloud.Delete(v.Path); err != nil {
+		if err := a.Cloud.Delete(v.Path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,8 +221,11 @@ func (a *balancersAdapter) SeedDecoys(t testing.TB, service *v1.Service) (descri
 	a.decoys = map[string]nsxt.Object{}
 	tags := func(owner, cluster, service string) []any {
 		return []any{
-			map[string]any{"scope": "owner", "tag": owner}, map[string]any{"scope": "cluster", "tag": cluster},
-			map[string]any{"scope": "service", "tag": service}, map[string]any{"scope": "port", "tag": "TCP/80"}, map[string]any{"tag": "x"},
+			map[string]any{"scope": "owner", "tag": owner},
+			map[string]any{"scope": "cluster", "tag": cluster},
+			map[string]any{"scope": "service", "tag": service},
+			map[string]any{"scope": "port", "tag": "TCP/80"},
+			map[string]any{"tag": "x"},
 		}
 	}
 	for id, decoy := range map[string]struct {

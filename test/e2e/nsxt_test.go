@@ -58,7 +58,7 @@ udp-app-profile-name = default-udp-lb-app-profile
 func (g gateway) awaitServed(t *testing.T, c *cluster, name string, nodes int) {
 	t.Helper()
 	await(t, "the load balancer of "+name, func(context.Context) error {
-		ingress := c.service(t, name).Status.LoadBalancer.Ingress
+		ingress := c.service(t, name).Status.LoadBalancer.Ingress //nolint:contextcheck // that of the test
 		for _, v := range g.VirtualServers() {
 			if len(ingress) == 1 && ingress[0].IP == v.Address && len(v.Members) == nodes {
 				return nil

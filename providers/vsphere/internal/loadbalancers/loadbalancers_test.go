@@ -172,7 +172,7 @@ func TestOutdatedSearch(t *testing.T) {
 		f.seed()
 		time.Sleep(5 * time.Minute)
 		for _, path := range []string{"/infra/lb-virtual-servers/v", "/infra/lb-pools/p", "/infra/lb-monitor-profiles/m", "/infra/ip-pools/pool/ip-allocations/a"} {
-			f.must(f.Cloud.Delete(path))
+			f.must(f.Delete(path))
 			time.Sleep(2 * time.Second)
 		}
 		svc := service("web")
@@ -284,7 +284,7 @@ func TestNoAddress(t *testing.T) {
 			before: func(f *fixture) {
 				f.must(f.Put("/infra/ip-pools/pool/ip-allocations/x", nsxt.Object{"allocation_ip": "203.0.113.15"}))
 			},
-			after: func(f *fixture) { f.must(f.Cloud.Delete("/infra/ip-pools/pool/ip-allocations/x")) },
+			after: func(f *fixture) { f.must(f.Delete("/infra/ip-pools/pool/ip-allocations/x")) },
 			want:  "The address 203.0.113.15 is not available.",
 		},
 	}

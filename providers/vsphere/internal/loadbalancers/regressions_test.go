@@ -318,8 +318,10 @@ func TestSweepStarves(t *testing.T) {
 			path := fmt.Sprintf("/infra/lb-pools/old-%02d", i)
 			p.must(p.Put(path, nsxt.Object{"tags": tags("owner", policy.Program, "cluster", testCluster, "service", fmt.Sprintf("default/old-%02d", i))}))
 			if i < 50 {
-				p.must(p.Put(fmt.Sprintf("/infra/lb-virtual-servers/person-%d", i), nsxt.Object{"ip_address": fmt.Sprintf("198.51.100.%d", i+1), "ports": []any{"80"},
-					"pool_path": path, "lb_service_path": "/infra/lb-services/theirs", "application_profile_path": "/infra/lb-app-profiles/default-tcp-lb-app-profile"}))
+				p.must(p.Put(fmt.Sprintf("/infra/lb-virtual-servers/person-%d", i), nsxt.Object{
+					"ip_address": fmt.Sprintf("198.51.100.%d", i+1), "ports": []any{"80"},
+					"pool_path": path, "lb_service_path": "/infra/lb-services/theirs", "application_profile_path": "/infra/lb-app-profiles/default-tcp-lb-app-profile",
+				}))
 			}
 		}
 		p.settle()

@@ -181,7 +181,7 @@ func (u *upstream) remove(svc *v1.Service) {
 			if resourceType == "IpAddressAllocation" && !strings.HasPrefix(path, "/infra/ip-pools/pool/") {
 				continue
 			}
-			u.must(u.Cloud.Delete(path))
+			u.must(u.Delete(path))
 			u.settle()
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,9 +52,7 @@ func (o Owner) IsOf(object *Object) bool {
 func (o Owner) tags(more map[string]string) []nsx.Tag {
 	all := map[string]string{}
 	for _, tags := range []map[string]string{o.Tags, {ScopeOwner: o.Name(), ScopeCluster: o.Cluster}, more} {
-		for scope, tag := range tags {
-			all[scope] = tag
-		}
+		maps.Copy(all, tags)
 	}
 	var list []nsx.Tag
 	for scope, tag := range all {

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
