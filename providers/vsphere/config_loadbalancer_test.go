@@ -208,63 +208,30 @@ func TestDefaultClassAlone(t *testing.T) {
 	}
 }
 
-// TestClassDefaults (VS-LB-13): a class has the profiles of the class default, and only then those of [LoadBalancer], as with
-// the upstream controller manager.
-func TestClassDefaults(t *testing.T) {
+// TestClassProfiles (VS-LB-13): a class has the profiles of the class default, and only then those of [LoadBalancer]; a name in
+// a class takes precedence over a path there. The upstream controller manager does the same.
+func TestClassProfiles(t *testing.T) {
 	t.Parallel()
 	env := in(nil)
 	env.checkTLS = func(tlsfiles.Files) error { return nil }
-	cfg, _, problems := decode(parse(t, `[Global]
-server = vc
-user = u
-password = p
-[NSXT]
-host = nsx
-user = u
-password = p
-[LoadBalancer]
-size = SMALL
-lb-service-id = lbs
-ip-pool-id = pool
-tcp-app-profile-name = tcp
-udp-app-profile-name = udp
-[LoadBalancerClass "default"]
-tcp-app-profile-name = special
-[LoadBalancerClass "public"]
-ip-pool-id = public
-`), env)
-	if err := problems.Err(); err != nil {
-		t.Fatal(err)
+	cases := map[string]struct{ global, class, want string }{
+		"class default": {"", "[LoadBalancerClass \"default\"]\ntcp-app-profile-name = special\n[LoadBalancerClass \"public\"]\n", "special"},
+		"name and path": {"tcp-app-profile-path = /infra/lb-app-profiles/tcp\n", "[LoadBalancerClass \"public\"]\ntcp-app-profile-name = own\n", "own"},
 	}
-	if got := cfg.balancing().Classes["public"].TCP.Name; got != "special" {
-		t.Errorf("the class public has the profile %s, with upstream it has that of the class default, special", got)
-	}
-}
-
-// TestClassProfilePair (VS-LB-13): a name in a class takes precedence over a path in [LoadBalancer], as with the upstream
-// controller manager.
-func TestClassProfilePair(t *testing.T) {
-	t.Parallel()
-	env := in(nil)
-	env.checkTLS = func(tlsfiles.Files) error { return nil }
-	_, _, problems := decode(parse(t, `[Global]
-server = vc
-user = u
-password = p
-[NSXT]
-host = nsx
-user = u
-password = p
-[LoadBalancer]
-size = SMALL
-lb-service-id = lbs
-ip-pool-id = pool
-tcp-app-profile-path = /infra/lb-app-profiles/tcp
-udp-app-profile-name = udp
-[LoadBalancerClass "public"]
-tcp-app-profile-name = special
-`), env)
-	if all := describeProblems(problems); len(all) != 0 {
-		t.Errorf("a warning that is wrong: %v", all)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			balancing := iniLB
+			if tc.global != "" {
+				balancing = strings.Replace(iniLB, "tcp-app-profile-name = tcp\n", tc.global, 1)
+			}
+			cfg, _, problems := decode(parse(t, iniHead+balancing+tc.class+iniTail), env)
+			if all := describeProblems(problems); len(all) != 0 {
+				t.Errorf("problems: %q", all)
+			}
+			if got := cfg.balancing().Classes["public"].TCP; got != (request.Ref{Name: tc.want}) {
+				t.Errorf("the profile is %v, want %s", got, tc.want)
+			}
+		})
 	}
 }

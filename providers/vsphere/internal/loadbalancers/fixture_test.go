@@ -11,14 +11,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/tlsfiles"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/loadbalancers"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
@@ -67,10 +62,7 @@ func simulate(t *testing.T, o options, test func(*fixture)) {
 		if settings.LBServiceID != "" {
 			f.must(f.Put(unmanaged, nsxt.Object{"connectivity_path": vspheretest.Tier1, "size": "SMALL"}))
 		}
-		password := &nsx.Password{Host: "nsx", Guard: login.NewGuard(nsx.LoginLimits(), clock.RealClock{})}
-		password.Use(credential.NewInFile(nsx.Credentials{User: "admin", Password: "secret"}, nil))
-		client, err := nsx.New(nsx.Config{Host: f.Host(), TLS: tlsfiles.Files{CAPEM: string(f.CertificatePEM())}, Auth: password}, nsx.Options{Dial: f.Dial})
-		f.must(err)
+		client := newClient(t, f.Manager)
 		defer func() { f.must(client.Close(t.Context())) }()
 		f.lbs = loadbalancers.New(loadbalancers.Config{Settings: settings}, client)
 		f.lbs.Services().SetRecorder(f.recorder)

@@ -67,15 +67,22 @@ func inProcess(t *testing.T, spec nsxt.Spec, test func(*process)) {
 // start begins another process.
 func (p *process) start() {
 	p.Helper()
-	password := &nsx.Password{Host: "nsx", Guard: login.NewGuard(nsx.LoginLimits(), clock.RealClock{})}
-	password.Use(credential.NewInFile(nsx.Credentials{User: "admin", Password: "secret"}, nil))
-	var err error
-	p.client, err = nsx.New(nsx.Config{Host: p.Host(), TLS: tlsfiles.Files{CAPEM: string(p.CertificatePEM())}, Auth: password}, nsx.Options{Dial: p.Dial})
-	if err != nil {
-		p.Fatal(err)
-	}
+	p.client = newClient(p.T, p.Manager)
 	p.LoadBalancers = loadbalancers.New(loadbalancers.Config{Settings: p.settings}, p.client)
 	p.ctx, p.kill = context.WithCancel(p.Context())
+}
+
+// newClient returns a client of a manager.
+func newClient(t *testing.T, manager *vspheretest.Manager) *nsx.Client {
+	t.Helper()
+	password := &nsx.Password{Host: "nsx", Guard: login.NewGuard(nsx.LoginLimits(), clock.RealClock{})}
+	password.Use(credential.NewInFile(nsx.Credentials{User: "admin", Password: "secret"}, nil))
+	client, err := nsx.New(nsx.Config{Host: manager.Host(), TLS: tlsfiles.Files{CAPEM: string(manager.CertificatePEM())}, Auth: password}, nsx.Options{Dial: manager.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return client
 }
 
 // end ends the process.
