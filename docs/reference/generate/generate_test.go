@@ -43,7 +43,7 @@ func TestProviderPart(t *testing.T) {
 			Config: new(fixture), YAML: yaml,
 			Schema: config.Schema{
 				Aliases: map[string]string{"vm": "Machine"},
-				Foreign: map[config.Name]string{{Section: "Disk"}: "somebody reads it", {Section: "Global", Key: "zone"}: "somebody reads it"},
+				Foreign: map[config.Name]string{{Section: "Disk"}: "another program reads it", {Section: "Global", Key: "zone"}: "another program reads it"},
 			},
 			Environment: []provider.Variable{
 				{Name: "CLOUD_PROVIDER", Sets: config.Name{Section: "Global", Key: "provider"}},

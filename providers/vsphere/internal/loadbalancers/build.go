@@ -55,7 +55,7 @@ func (b *builder) warn(reason service.Reason, format string, args ...any) {
 	b.warnings = append(b.warnings, service.Warn(reason, format, args...))
 }
 
-// read asks for objects to be read before they are decided about.
+// read has objects read before they are decided about.
 func (b *builder) read(paths ...string) {
 	for _, path := range paths {
 		if path != "" && !b.o.certain[path] && !slices.Contains(b.unread, path) {

@@ -64,7 +64,7 @@ func (df *differ) each(a wantedAddress, write func(wantedPort)) {
 	}
 }
 
-// touch asks for an object to be read before it is written or deleted.
+// touch has an object read before it is written or deleted.
 func (df *differ) touch(o *policy.Object) {
 	if !df.o.certain[o.Path] && !slices.Contains(df.d.unread, o.Path) {
 		df.d.unread = append(df.d.unread, o.Path)
@@ -99,7 +99,7 @@ func (df *differ) allocate(a wantedAddress) {
 	}
 	if a.replaced {
 		existing := df.o.objects[a.allocation]
-		df.add(plan.NewStep("DeleteIpAddressAllocation", "delete allocation "+a.allocation+", which is not of the address that is asked for",
+		df.add(plan.NewStep("DeleteIpAddressAllocation", "delete allocation "+a.allocation+", which is not of the address that is requested",
 			func(ctx context.Context, e *env) error { return e.remove(ctx, existing) }))
 	}
 	if a.missing != nil {
@@ -204,7 +204,7 @@ func merge(names policy.Names, w wantedPool) []nsx.Object {
 	return all
 }
 
-// writeServer compares node port, pool and profile, and what the Service asks for.
+// writeServer compares node port, pool and profile, and what the Service requests.
 func (df *differ) writeServer(p wantedPort) {
 	w, v, ports := p.server, p.server.existing, policy.NodePorts(p.server.nodePort)
 	if v == nil {

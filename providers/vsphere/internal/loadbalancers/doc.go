@@ -1,7 +1,7 @@
 // Package loadbalancers has the load balancers of Services in NSX-T.
 //
 //	EnsureLoadBalancer, UpdateLoadBalancer
-//	  request.New         what the Service asks for
+//	  request.New         what the Service requests
 //	  observe             the objects of the Service in the shared result of a search
 //	  build               what is wanted, and the names of what it needs (pure)
 //	  diff                the steps of one plan, and what has to be read before (pure)

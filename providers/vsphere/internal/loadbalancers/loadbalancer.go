@@ -150,7 +150,7 @@ func (l *LoadBalancers) UpdateLoadBalancer(ctx context.Context, clusterName stri
 }
 
 // EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer. It depends neither on the
-// class nor on anything else that the Service asks for.
+// class nor on anything else that the Service requests.
 func (l *LoadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, clusterName string, svc *v1.Service) error {
 	return l.services.Run(ctx, svc, func(ctx context.Context, _ *state) error { return l.remove(ctx, clusterName, svc) })
 }

@@ -378,7 +378,7 @@ func TestAddressKeptInUse(t *testing.T) {
 		f.Interceptor().Clear()
 		f.only("LBVirtualServer")
 		f.only("IpAddressAllocation")
-		// A deletion that is not carried out.
+		// A deletion that does not happen.
 		respond := func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusOK) }
 		f.Interceptor().Inject("DeleteLBVirtualServer", simserver.Always(), respond)
 		f.Interceptor().Inject("DeleteLBPool", simserver.Always(), respond)
@@ -406,9 +406,9 @@ func TestNoPlace(t *testing.T) {
 		want     string
 		mark     error
 	}{
-		"of others": {"one for each gateway", managed(vspheretest.Tier1, "SMALL"), "tier-1 gateway /infra/tier-1s/t1 has the load balancer service /infra/lb-services/lbs of others: set lb-service-id to use it", apierr.ErrConflict},
-		"elsewhere": {"both keys", func(c *request.Config) { c.Tier1 = "/infra/tier-1s/t2" }, `load balancer service "lbs" is configured for router "/infra/tier-1s/t1" not "/infra/tier-1s/t2"`, apierr.ErrInvalid},
-		"missing":   {"not there", func(c *request.Config) { c.LBServiceID = "other" }, `load balancer service "other" of lb-service-id does not exist`, apierr.ErrInvalid},
+		"of others":       {"one for each gateway", managed(vspheretest.Tier1, "SMALL"), "tier-1 gateway /infra/tier-1s/t1 has the load balancer service /infra/lb-services/lbs of others: set lb-service-id to use it", apierr.ErrConflict},
+		"another gateway": {"both keys", func(c *request.Config) { c.Tier1 = "/infra/tier-1s/t2" }, `load balancer service "lbs" is configured for router "/infra/tier-1s/t1" not "/infra/tier-1s/t2"`, apierr.ErrInvalid},
+		"missing":         {"not there", func(c *request.Config) { c.LBServiceID = "other" }, `load balancer service "other" of lb-service-id does not exist`, apierr.ErrInvalid},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -174,7 +174,7 @@ type wantedAddress struct {
 	// ip is valid if virtual servers have the address.
 	ip netip.Addr
 	// allocation is the path of the allocation, and missing its fields if there is none;
-	// replaced means that it is of another address than the one that is asked for.
+	// replaced means that it is of another address than the one that is requested.
 	allocation string
 	missing    *policy.Fields
 	replaced   bool

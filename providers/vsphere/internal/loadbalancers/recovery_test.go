@@ -41,7 +41,7 @@ func before(p *process, operation string, svc *v1.Service) {
 	}
 }
 
-// responses are those of a manager that does not do what it is asked for, once.
+// responses are those of a manager that refuses a call, once.
 func responses() map[string]simserver.Fault {
 	return map[string]simserver.Fault{
 		"429": nsxt.Fault(http.StatusTooManyRequests, 0), "500/607": nsxt.Fault(http.StatusInternalServerError, 607),
@@ -89,7 +89,7 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 // TestEveryCallIsTheLast (VS-LB-5, VS-LB-6): a process can end at any call of an operation, before or after the manager has
-// done what it is asked for. The next one has the same in the end; and if the Service is deleted meanwhile, nothing.
+// applied it. The next one has the same in the end; and if the Service is deleted meanwhile, nothing.
 func TestEveryCallIsTheLast(t *testing.T) {
 	t.Parallel()
 	for name, operation := range operations() {

@@ -8,7 +8,7 @@ const (
 	ForeignObjects service.Reason = "ForeignObjects"
 	// SeveralAllocations: it is not known which one the Service has its address from.
 	SeveralAllocations service.Reason = "SeveralAllocations"
-	// AddressKept: the Service asks for another address than its load balancer has.
+	// AddressKept: the Service requests another address than its load balancer has.
 	AddressKept service.Reason = "AddressKept"
 	// PoolChanged: a person has replaced the members of a pool.
 	PoolChanged service.Reason = "PoolChanged"

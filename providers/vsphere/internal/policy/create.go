@@ -87,7 +87,7 @@ func (n Names) NewVirtualServer(port Port, ip netip.Addr, lbService, ipPool, cla
 	return f.complete()
 }
 
-// NewAllocation returns a new allocation, of an address that was asked for or of any.
+// NewAllocation returns a new allocation, of an address that was requested or of any.
 func (n Names) NewAllocation(ip netip.Addr) Fields {
 	f := Fields{Tags: n.Owner.tags(map[string]string{ScopeService: n.String()})}
 	if ip.IsValid() {

@@ -110,7 +110,7 @@ type Fields struct {
 	MonitorPort int32  `json:"monitor_port,omitempty"`
 	RequestURL  string `json:"request_url,omitempty"`
 
-	// Of an IpAddressAllocation: the address that was asked for.
+	// Of an IpAddressAllocation: the address that was requested.
 	AllocationIP string `json:"allocation_ip,omitempty"`
 
 	// Of a Group.

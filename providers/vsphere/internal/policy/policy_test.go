@@ -71,7 +71,7 @@ func TestUpstreamFields(t *testing.T) {
 			`{"tags":[{"scope":"cluster","tag":"east"},{"scope":"owner","tag":"vsphere-cloud-controller-manager"},{"scope":"service","tag":"default/web"}]}`,
 		},
 		"allocation of an address": {
-			"and the address that is asked for", web.NewAllocation(ip),
+			"and the address that is requested", web.NewAllocation(ip),
 			`{"allocation_ip":"203.0.113.10","tags":[{"scope":"cluster","tag":"east"},{"scope":"owner","tag":"vsphere-cloud-controller-manager"},{"scope":"service","tag":"default/web"}]}`,
 		},
 		"access list": {"of a group", policy.Allow("/g"), `{"action":"ALLOW","enabled":true,"group_path":"/g"}`},

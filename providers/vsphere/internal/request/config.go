@@ -59,6 +59,6 @@ func (c Class) Pool(family address.Family) Ref {
 	return c.IPPool
 }
 
-// IsDualStack reports whether there is a pool for each family: a pool with addresses of both
-// cannot be asked for one of them.
+// IsDualStack reports whether there is a pool for each family: from a pool with addresses of both,
+// none of a family can be requested.
 func (c Class) IsDualStack() bool { return !c.IPPoolIPv6.IsZero() }

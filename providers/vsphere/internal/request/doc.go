@@ -1,3 +1,3 @@
-// Package request reads what a Service asks of its load balancer, without the cloud. It
+// Package request reads what a Service requests of its load balancer, without the cloud. It
 // reports all mistakes together; a Service with a mistake changes nothing.
 package request

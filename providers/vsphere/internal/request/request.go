@@ -41,7 +41,7 @@ type Request struct {
 	SourceRanges []netip.Prefix
 	// Affinity keeps clients at their Node.
 	Affinity bool
-	// Address is the one that is asked for, if it is valid.
+	// Address is the one that is requested, if it is valid.
 	Address netip.Addr
 }
 
@@ -114,7 +114,7 @@ func (p *parser) readPorts() {
 	p.request.Ports = ports
 }
 
-// readFamilies reads the families and the address that is asked for. The second family is
+// readFamilies reads the families and the address that is requested. The second family is
 // left out without a pool, unless the Service requires it.
 func (p *parser) readFamilies() {
 	families := lists.Map(p.svc.Spec.IPFamilies, func(f v1.IPFamily) address.Family { return address.Family(strings.ToLower(string(f))) })

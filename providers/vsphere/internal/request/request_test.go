@@ -41,7 +41,7 @@ func ranges(texts ...string) (all []netip.Prefix) {
 	return all
 }
 
-// TestNew (VS-LB-8, VS-LB-9, VS-LB-10, VS-LB-11, VS-LB-12): what a Service asks for.
+// TestNew (VS-LB-8, VS-LB-9, VS-LB-10, VS-LB-11, VS-LB-12): what a Service requests.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	nodes := []*v1.Node{
