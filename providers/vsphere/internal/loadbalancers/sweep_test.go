@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // sweep runs the sweep of the process for some time. Services exist in the Kubernetes API.
@@ -177,8 +178,9 @@ func TestSweepEnds(t *testing.T) {
 		p.check("swept", want)
 		calls = p.Calls() - calls
 	})
-	for _, applied := range []bool{false, true} {
-		for call := 1; call <= calls; call++ {
+	every := profile.Of(5, 2, 1)
+	for i, applied := range []bool{false, true} {
+		for call := 1 + i%every; call <= calls; call += every {
 			inProcess(t, nsxt.Spec{}, func(p *process) {
 				kept, _, want := p.left()
 				rule := p.Interceptor().Inject(simserver.Any, simserver.Nth(call), simserver.Kill(p.kill, applied))
