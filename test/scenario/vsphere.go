@@ -19,8 +19,10 @@ import (
 func vsphereProvider() Provider {
 	return Provider{
 		Name:  "vsphere",
-		Demo:  func() (Cloud, error) { return startVSphere(vsphereDemo(), 0) },
-		Fleet: func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), latency) },
+		Demo:  func() (Cloud, error) { return startVSphere(vsphereDemo(), "SMALL", 0) },
+		// Of the sizes of a load balancer service, DLB alone has no limit of members in the
+		// simulation: LARGE has 7,500, which all nodes behind all Services exceed.
+		Fleet: func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), "DLB", latency) },
 		// 10 of Initialize and Steady are for the details of 1000 VMs, 25 of Initialize for Nodes
 		// that do not wait until an inventory of more VMs has been read.
 		// A manager is sent at most 20 calls a second: 100 Services take 12 each.
@@ -80,6 +82,7 @@ type vsphereCloud struct {
 	vcenter  *vsphere.VCenter
 	manager  *nsxt.Cloud
 	folder   string
+	size     string // of the load balancer service
 	creation *simserver.Rule
 	machines []Machine
 }
@@ -89,7 +92,7 @@ var (
 	_ Shared       = (*vsphereCloud)(nil)
 )
 
-func startVSphere(vms [][]vsphere.VMSpec, latency time.Duration) (Cloud, error) {
+func startVSphere(vms [][]vsphere.VMSpec, size string, latency time.Duration) (Cloud, error) {
 	spec := vsphere.VCenterSpec{
 		Name: "vcenter", User: "demo@vsphere.local", Password: "only-a-demo",
 		Datacenters: datacenters(vms),
@@ -98,7 +101,7 @@ func startVSphere(vms [][]vsphere.VMSpec, latency time.Duration) (Cloud, error) 
 	if err != nil {
 		return nil, fmt.Errorf("start simulated vCenter: %w", err)
 	}
-	c := &vsphereCloud{cloud: cloud, vcenter: cloud.VCenters()[0]}
+	c := &vsphereCloud{cloud: cloud, vcenter: cloud.VCenters()[0], size: size}
 	if err := c.startManager(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -191,7 +194,8 @@ func (c *vsphereCloud) Config() string {
 	fmt.Fprintf(&b, "[VirtualCenter %q]\nport = %s\nuser = %q\npassword = %q\nca-file = %q\n\n",
 		host, port, c.vcenter.User(), c.vcenter.Password(), c.vcenter.CAFile())
 	fmt.Fprintf(&b, "[Labels]\nzone = %s\nregion = %s\n\n", zoneCategory, regionCategory)
-	b.WriteString("[LoadBalancer]\nsize = LARGE\ntier1-gateway-path = /infra/tier-1s/k8s\nip-pool-name = public\n")
+	fmt.Fprintf(&b, "[LoadBalancer]\nsize = %s\n", c.size)
+	b.WriteString("tier1-gateway-path = /infra/tier-1s/k8s\nip-pool-name = public\n")
 	b.WriteString("tcp-app-profile-name = default-tcp-lb-app-profile\nudp-app-profile-name = default-udp-lb-app-profile\n\n")
 	fmt.Fprintf(&b, "[NSXT]\nhost = %s\nuser = admin\npassword = secret\nca-file = %q\n", c.manager.Host(), c.certificate())
 
