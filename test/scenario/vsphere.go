@@ -18,11 +18,13 @@ import (
 
 func vsphereProvider() Provider {
 	return Provider{
-		Name:  "vsphere",
-		Demo:  func() (Cloud, error) { return startVSphere(vsphereDemo(), "SMALL", 0) },
+		Name: "vsphere",
+		Demo: func() (Cloud, error) { return startVSphere(vsphereDemo(), "SMALL", 0) },
 		// Of the sizes of a load balancer service, DLB alone has no limit of members in the
 		// simulation: LARGE has 7,500, which all nodes behind all Services exceed.
-		Fleet: func(n int, latency time.Duration) (Cloud, error) { return startVSphere(vsphereFleet(n), "DLB", latency) },
+		Fleet: func(n int, latency time.Duration) (Cloud, error) {
+			return startVSphere(vsphereFleet(n), "DLB", latency)
+		},
 		// 10 of Initialize and Steady are for the details of 1000 VMs, 25 of Initialize for Nodes
 		// that do not wait until an inventory of more VMs has been read.
 		// A manager is sent at most 20 calls a second: 100 Services take 12 each.
