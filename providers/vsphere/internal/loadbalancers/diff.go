@@ -3,6 +3,7 @@ package loadbalancers
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 )
@@ -181,14 +181,14 @@ func (df *differ) writePool(p wantedPort) {
 func orNone(values []string) string { return cmp.Or(strings.Join(values, " "), "none") }
 
 // merge returns the members of a pool. Those that exist stay as they are.
-func merge(names policy.Names, w wantedPool) []nsx.Object {
-	existing := map[string]nsx.Object{}
+func merge(names policy.Names, w wantedPool) []json.RawMessage {
+	existing := map[string]json.RawMessage{}
 	if w.existing != nil {
 		for i, ip := range w.existing.MemberAddresses() {
 			existing[ip] = w.existing.Members[i]
 		}
 	}
-	all, seen := []nsx.Object{}, sets.New[string]()
+	all, seen := []json.RawMessage{}, sets.New[string]()
 	for _, m := range w.members {
 		ip := m.IP.String()
 		switch {

@@ -50,7 +50,7 @@ func (n Names) NewMonitor(resourceType string, port Port, nodePort int32) Fields
 
 // NewPool returns a new pool. With SNAT, members see an address of the gateway as that of
 // the client.
-func (n Names) NewPool(port Port, members []nsx.Object, monitors []string, snat bool) Fields {
+func (n Names) NewPool(port Port, members []json.RawMessage, monitors []string, snat bool) Fields {
 	f := n.part("pool", port)
 	f.Members, f.ActiveMonitorPaths, f.SNATTranslation = members, monitors, &SNATTranslation{Type: SNATAutoMap}
 	if !snat {
@@ -61,17 +61,8 @@ func (n Names) NewPool(port Port, members []nsx.Object, monitors []string, snat 
 }
 
 // NewMember returns a new member of a pool: the address of a Node.
-func (n Names) NewMember(node string, ip netip.Addr) nsx.Object {
-	member := Member{"ENABLED", nsx.Cut(n.Owner.Cluster+":"+node, nsx.MaxName), ip.String()}
-
-	return nsx.Object{
-		"admin_state": text(member.AdminState), "display_name": text(member.DisplayName), "ip_address": text(member.IPAddress),
-	}
-}
-
-// text returns a text in JSON.
-func text(value string) json.RawMessage {
-	content, _ := json.Marshal(value) //nolint:errchkjson // a text
+func (n Names) NewMember(node string, ip netip.Addr) json.RawMessage {
+	content, _ := json.Marshal(Member{"ENABLED", nsx.Cut(n.Owner.Cluster+":"+node, nsx.MaxName), ip.String()}) //nolint:errchkjson // texts
 
 	return content
 }

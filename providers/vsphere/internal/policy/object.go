@@ -101,10 +101,10 @@ type Fields struct {
 	AccessListControl      *AccessList `json:"access_list_control,omitempty"`
 
 	// Of an LBPool. Members keep fields that are not read.
-	Members            []nsx.Object     `json:"members,omitempty"`
-	MemberGroup        json.RawMessage  `json:"member_group,omitempty"`
-	ActiveMonitorPaths []string         `json:"active_monitor_paths,omitempty"`
-	SNATTranslation    *SNATTranslation `json:"snat_translation,omitempty"`
+	Members            []json.RawMessage `json:"members,omitempty"`
+	MemberGroup        json.RawMessage   `json:"member_group,omitempty"`
+	ActiveMonitorPaths []string          `json:"active_monitor_paths,omitempty"`
+	SNATTranslation    *SNATTranslation  `json:"snat_translation,omitempty"`
 
 	// Of a monitor.
 	MonitorPort int32  `json:"monitor_port,omitempty"`
@@ -192,7 +192,7 @@ func (o *Object) MemberAddresses() []string {
 	var all []string
 	for _, raw := range o.Members {
 		var member Member
-		_ = raw.Into(&member) // one that cannot be read has none
+		_ = json.Unmarshal(raw, &member) // one that cannot be read has none
 		if ip, err := netip.ParseAddr(member.IPAddress); err == nil {
 			member.IPAddress = ip.String()
 		}

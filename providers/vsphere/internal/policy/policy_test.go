@@ -53,7 +53,7 @@ func TestUpstreamFields(t *testing.T) {
 			"resource_type":"LBHttpMonitorProfile","monitor_port":32000,"request_url":"/","tags":` + tags + `}`,
 		},
 		"pool": {
-			"members have no port", web.NewPool(http, []nsx.Object{web.NewMember("node-1", netip.MustParseAddr("10.0.0.1"))}, []string{"/m"}, true),
+			"members have no port", web.NewPool(http, []json.RawMessage{web.NewMember("node-1", netip.MustParseAddr("10.0.0.1"))}, []string{"/m"}, true),
 			`{"display_name":"cluster:east:default/web","description":"pool for cluster east, service default/web` + created + `,"snat_translation":{"type":"LBSnatAutoMap"},
 			"members":[{"admin_state":"ENABLED","display_name":"east:node-1","ip_address":"10.0.0.1"}],"active_monitor_paths":["/m"],"tags":` + tags + `}`,
 		},
@@ -166,7 +166,7 @@ func TestLimits(t *testing.T) {
 	texts := func(n policy.Names) (names []string) {
 		member := n.NewMember(strings.Repeat("h", 253), netip.MustParseAddr("10.0.0.1"))
 		var fields policy.Member
-		if err := member.Into(&fields); err != nil {
+		if err := json.Unmarshal(member, &fields); err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range []policy.Fields{
