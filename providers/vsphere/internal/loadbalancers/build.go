@@ -55,11 +55,11 @@ func (b *builder) warn(reason service.Reason, format string, args ...any) {
 	b.warnings = append(b.warnings, service.Warn(reason, format, args...))
 }
 
-// read has objects read before they are decided about.
-func (b *builder) read(paths ...string) {
+// read has objects read before they are decided about, written or deleted.
+func (d *desired) read(o *observed, paths ...string) {
 	for _, path := range paths {
-		if path != "" && !b.o.certain[path] && !slices.Contains(b.unread, path) {
-			b.unread = append(b.unread, path)
+		if path != "" && !o.certain[path] && !slices.Contains(d.unread, path) {
+			d.unread = append(d.unread, path)
 		}
 	}
 }
@@ -126,9 +126,9 @@ func (b *builder) buildAddress(family, second address.Family) wantedAddress {
 	case existing == nil:
 		a.allocation = b.o.names.AllocationPath(a.ipPool, second)
 	default:
-		b.read(existing.Path)
+		b.read(b.o, existing.Path)
 		if a.replaced = requested.IsValid() && existing.AllocationIP != requested.String(); a.replaced {
-			b.read(b.serverPaths(second)...) // one may have the address
+			b.read(b.o, b.serverPaths(second)...) // one may have the address
 		}
 	}
 	if !a.ip.IsValid() && (b.o.objects[a.allocation] == nil || a.replaced) {
@@ -212,7 +212,7 @@ func (b *builder) buildPort(a *wantedAddress, served service.Port) {
 	if w.pool.existing = b.find(policy.Pools, tag, func(o *policy.Object) bool { return o.Path == used }); w.pool.existing != nil {
 		w.pool.path = w.pool.existing.Path
 	} else {
-		b.read(used)
+		b.read(b.o, used)
 	}
 	b.buildMonitor(&w, served)
 	for _, path := range []string{w.server.path, w.pool.path} {
@@ -252,7 +252,7 @@ func (b *builder) buildMonitor(w *wantedPort, served service.Port) {
 	if m.existing != nil {
 		m.path = m.existing.Path
 	} else {
-		b.read(used...)
+		b.read(b.o, used...)
 	}
 	b.keep[m.path] = true
 	w.monitor, w.pool.monitors = m, []string{m.path}

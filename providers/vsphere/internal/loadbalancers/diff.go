@@ -64,13 +64,6 @@ func (df *differ) each(a wantedAddress, write func(wantedPort)) {
 	}
 }
 
-// touch has an object read before it is written or deleted.
-func (df *differ) touch(o *policy.Object) {
-	if !df.o.certain[o.Path] && !slices.Contains(df.d.unread, o.Path) {
-		df.d.unread = append(df.d.unread, o.Path)
-	}
-}
-
 func (df *differ) add(s step) { df.steps = append(df.steps, s) }
 
 // create adds the creation of an object.
@@ -82,7 +75,7 @@ func (df *differ) create(kind, objectPath, text string, fields policy.Fields) {
 // change adds a change of an object: fields that are set, and the names of others that are
 // removed.
 func (df *differ) change(kind string, o *policy.Object, text string, set map[string]any, remove ...string) {
-	df.touch(o)
+	df.d.read(df.o, o.Path)
 	df.add(plan.NewStep("Update"+kind, "change "+text, func(ctx context.Context, e *env) error { return e.change(ctx, o, set, remove) }))
 }
 
@@ -290,7 +283,7 @@ func (df *differ) remove() {
 			if df.d.keep[o.Path] {
 				continue
 			}
-			df.touch(o)
+			df.d.read(df.o, o.Path)
 			df.add(plan.NewStep("Delete"+typeOf(o), fmt.Sprintf("delete %s %s", typeOf(o), o.Path), func(ctx context.Context, e *env) error {
 				if kind == policy.Allocations {
 					if err := e.confirmGone(ctx); err != nil {

@@ -1,8 +1,6 @@
 package request
 
 import (
-	"cmp"
-
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 )
@@ -45,9 +43,6 @@ type Ref struct{ ID, Name string }
 
 // IsZero reports whether there is neither.
 func (r Ref) IsZero() bool { return r == Ref{} }
-
-// String returns what is known of the object.
-func (r Ref) String() string { return cmp.Or(r.ID, r.Name) }
 
 // Pool returns the pool of addresses of a family: that of IPv6 if there is one, or else that
 // of all.

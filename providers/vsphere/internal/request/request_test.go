@@ -163,11 +163,11 @@ func TestNewRefuses(t *testing.T) {
 func TestPool(t *testing.T) {
 	t.Parallel()
 	for reason, ok := range map[string]bool{
-		"IPv4 of two":   dual.Pool(address.IPv4).ID == "four",
-		"IPv6 of two":   dual.Pool(address.IPv6).ID == "six",
-		"IPv6 of one":   fallback.Pool(address.IPv6).Name == "pool",
-		"two pools":     dual.IsDualStack() && !fallback.IsDualStack(),
-		"names and IDs": request.Ref{ID: "id", Name: "name"}.String() == "id" && fallback.IPPool.String() == "pool" && request.Ref{}.IsZero(),
+		"IPv4 of two": dual.Pool(address.IPv4).ID == "four",
+		"IPv6 of two": dual.Pool(address.IPv6).ID == "six",
+		"IPv6 of one": fallback.Pool(address.IPv6).Name == "pool",
+		"two pools":   dual.IsDualStack() && !fallback.IsDualStack(),
+		"none":        request.Ref{}.IsZero() && !fallback.IPPool.IsZero(),
 	} {
 		if !ok {
 			t.Error(reason)
