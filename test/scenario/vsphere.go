@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
-	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
 	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
@@ -85,7 +84,6 @@ type vsphereCloud struct {
 	manager  *nsxt.Cloud
 	folder   string
 	size     string // of the load balancer service
-	creation *simserver.Rule
 	machines []Machine
 }
 
@@ -241,12 +239,9 @@ func (c *vsphereCloud) Made() []string { return c.manager.Leaks() }
 // Writes implements ServiceCloud: nothing is written to vCenter.
 func (c *vsphereCloud) Writes() Calls { return Calls{Counted: c.manager.Writes()} }
 
-// SetProvisioning has the address of a load balancer take so long.
+// SetProvisioning has the address of a load balancer realized after so long.
 func (c *vsphereCloud) SetProvisioning(d time.Duration) {
-	if c.creation != nil {
-		c.creation.Remove()
-	}
-	c.creation = c.manager.Interceptor().Inject("PutIPAllocation", simserver.Always(), simserver.Slow(d))
+	c.manager.SetRealizationTime("ip-allocations", d)
 }
 
 func (c *vsphereCloud) SetPower(name string, on bool) error {

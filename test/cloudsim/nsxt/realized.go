@@ -62,6 +62,12 @@ func (c *Cloud) realizedEntities(k *call) (any, error) {
 	return Object{"results": entities, "result_count": len(entities)}, nil
 }
 
+// SetRealizationTime sets how long the realization of objects of a kind takes from now on, by its
+// collection.
+func (c *Cloud) SetRealizationTime(collection string, d time.Duration) {
+	c.inspect(func() { c.spec.RealizationTimes[collection] = d })
+}
+
 // realizationTime returns how long the realization of an object of a kind takes.
 func (c *Cloud) realizationTime(k *kind) time.Duration {
 	if d, ok := c.spec.RealizationTimes[k.collection()]; ok {

@@ -2,6 +2,7 @@ package nsxt
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"time"
 
@@ -164,6 +165,9 @@ func (s Spec) complete() Spec {
 	s.DeletionTime = max(0, cmp.Or(s.DeletionTime, 3*time.Second))
 	s.RealizationTime = max(0, cmp.Or(s.RealizationTime, time.Second))
 	s.PageSize = min(maxPageSize, cmp.Or(s.PageSize, maxPageSize))
+	times := map[string]time.Duration{}
+	maps.Copy(times, s.RealizationTimes)
+	s.RealizationTimes = times
 	s.RateLimit = cmp.Or(s.RateLimit, simstate.RateLimit{Rate: 100, Burst: 100})
 	s.Concurrency = cmp.Or(s.Concurrency, 40)
 	s.ServicesPerTier1 = cmp.Or(s.ServicesPerTier1, 1)
