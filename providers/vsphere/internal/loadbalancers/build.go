@@ -153,7 +153,7 @@ func (b *builder) keepAllocations(a *wantedAddress) {
 		switch {
 		case o.ID == derived:
 			a.allocation = o.Path
-		case a.second != "" || b.isOfSecond(o):
+		case a.second != "" || b.o.names.IsOfSecondAddress(o):
 			continue
 		case !a.ip.IsValid() && policy.IPPoolOf(o.Path) != b.in.ipPools[a.family]:
 			continue // nothing has its address, which may be of the other family
@@ -172,11 +172,6 @@ func (b *builder) keepAllocations(a *wantedAddress) {
 	if a.ipPool == "" && a.allocation != "" {
 		a.ipPool = policy.IPPoolOf(a.allocation)
 	}
-}
-
-// isOfSecond reports whether an allocation is that of a second address.
-func (b *builder) isOfSecond(o *policy.Object) bool {
-	return o.ID == b.o.names.AllocationID(address.IPv4) || o.ID == b.o.names.AllocationID(address.IPv6)
 }
 
 func (b *builder) warnAboutAddress(a wantedAddress, requested netip.Addr) {

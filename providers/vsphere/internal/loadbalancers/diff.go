@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -120,7 +121,7 @@ func (df *differ) writeGroup() {
 	}
 }
 
-func sameSet(a, b []string) bool { return sets.New(a...).Equal(sets.New(b...)) }
+func sameSet[T comparable](a, b []T) bool { return sets.New(a...).Equal(sets.New(b...)) }
 
 func (df *differ) writeMonitor(p wantedPort) {
 	m := p.monitor
@@ -138,11 +139,10 @@ func (df *differ) writeMonitor(p wantedPort) {
 // changes only together with something else: it is a setting for new pools.
 func (df *differ) writePool(p wantedPort) {
 	w, names := p.pool, df.o.names
-	members := merge(names, w)
-	ips := lists.Map(w.members, func(m request.Member) string { return m.IP.String() })
-	text := fmt.Sprintf("members %s, monitors %s", orNone(ips), orNone(w.monitors))
-	wanted := names.NewPool(p.port, members, w.monitors, w.snat)
+	ips := lists.Map(w.members, func(m request.Member) netip.Addr { return m.IP })
+	text := fmt.Sprintf("members %s, monitors %s", orNone(lists.Map(ips, netip.Addr.String)), orNone(w.monitors))
 	if w.existing == nil {
+		wanted := names.NewPool(p.port, merge(names, w), w.monitors, w.snat)
 		df.create("LBPool", w.path, fmt.Sprintf("pool of port %s: %s, %s", p.port, text, wanted.SNATTranslation.Type), wanted)
 
 		return
@@ -154,8 +154,8 @@ func (df *differ) writePool(p wantedPort) {
 		return
 	}
 	set := map[string]any{}
-	if !sameSet(w.existing.MemberAddresses(), ips) {
-		set["members"] = members
+	if !sameSet(w.existing.MemberIPs, ips) {
+		set["members"] = merge(names, w)
 	}
 	if !sameSet(w.existing.ActiveMonitorPaths, w.monitors) {
 		set["active_monitor_paths"] = append([]string{}, w.monitors...)
@@ -164,8 +164,9 @@ func (df *differ) writePool(p wantedPort) {
 		return
 	}
 	if now := w.existing.SNATTranslation; now != nil && (now.Type == policy.SNATAutoMap || now.Type == policy.SNATDisabled) {
-		set["snat_translation"] = wanted.SNATTranslation
-		text += ", " + wanted.SNATTranslation.Type
+		translation := policy.SNATOf(w.snat)
+		set["snat_translation"] = translation
+		text += ", " + translation.Type
 	}
 	df.change("LBPool", w.existing, fmt.Sprintf("pool %s: %s", w.path, text), set)
 }
@@ -175,23 +176,20 @@ func orNone(values []string) string { return cmp.Or(strings.Join(values, " "), "
 
 // merge returns the members of a pool. Those that exist stay as they are.
 func merge(names policy.Names, w wantedPool) []json.RawMessage {
-	existing := map[string]json.RawMessage{}
+	existing := map[netip.Addr]json.RawMessage{}
 	if w.existing != nil {
-		for i, ip := range w.existing.MemberAddresses() {
-			existing[ip] = w.existing.Members[i]
-		}
+		existing = w.existing.MembersByIP()
 	}
-	all, seen := []json.RawMessage{}, sets.New[string]()
+	all, seen := []json.RawMessage{}, sets.New[netip.Addr]()
 	for _, m := range w.members {
-		ip := m.IP.String()
 		switch {
-		case seen.Has(ip):
-		case existing[ip] != nil:
-			all = append(all, existing[ip])
+		case seen.Has(m.IP):
+		case existing[m.IP] != nil:
+			all = append(all, existing[m.IP])
 		default:
 			all = append(all, names.NewMember(m.Node, m.IP))
 		}
-		seen.Insert(ip)
+		seen.Insert(m.IP)
 	}
 
 	return all

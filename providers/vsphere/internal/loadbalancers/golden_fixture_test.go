@@ -82,15 +82,17 @@ type manager struct {
 	reads   []string
 }
 
-func (m *manager) Search(context.Context, string) ([]nsx.Object, error) {
-	var rows []nsx.Object
+func (m *manager) Search(_ context.Context, _ string, each func(nsx.Object) error) error {
 	for _, objectPath := range slices.Sorted(maps.Keys(m.fixture.Objects)) {
-		if !slices.Contains(m.fixture.Unseen, objectPath) {
-			rows = append(rows, m.fixture.object(objectPath))
+		if slices.Contains(m.fixture.Unseen, objectPath) {
+			continue
+		}
+		if err := each(m.fixture.object(objectPath)); err != nil {
+			return err
 		}
 	}
 
-	return rows, nil
+	return nil
 }
 
 func (m *manager) List(_ context.Context, collection string) ([]nsx.Object, error) {

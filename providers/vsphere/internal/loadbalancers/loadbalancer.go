@@ -43,7 +43,7 @@ type Tuning struct {
 
 // API are the calls in use for load balancers.
 type API interface {
-	Search(ctx context.Context, query string) ([]nsx.Object, error)
+	Search(ctx context.Context, query string, each func(nsx.Object) error) error
 	List(ctx context.Context, path string) ([]nsx.Object, error)
 	Get(ctx context.Context, path string) (nsx.Object, error)
 	Put(ctx context.Context, path string, o nsx.Object) (nsx.Object, error)

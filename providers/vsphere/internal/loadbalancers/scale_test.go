@@ -11,7 +11,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 )
 
-// TestRestart (VS-LB-5): a process that starts finds 100 Services unchanged with two calls, whatever else the manager has.
+// TestRestart (VS-LB-5): a process that starts finds 100 Services with 700 objects unchanged by four pages of a search and a list, whatever else the manager
+// has.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	inProcess(t, nsxt.Spec{Tier1s: []nsxt.Tier1{{ID: "t2", EdgeCluster: true}}}, func(p *process) {
@@ -31,8 +32,8 @@ func TestRestart(t *testing.T) {
 		for _, svc := range services {
 			p.must(p.ensure(svc, workers(3)...))
 		}
-		if calls, writes = p.Calls()-calls, p.Writes()-writes; calls != 2 || writes != 0 {
-			p.Errorf("%d calls, %d writes; want a search and a list of profiles", calls, writes)
+		if calls, writes = p.Calls()-calls, p.Writes()-writes; calls != 5 || writes != 0 {
+			p.Errorf("%d calls, %d writes; want four pages of a search and a list of profiles", calls, writes)
 		}
 		p.settle()
 		calls = p.Calls()

@@ -49,6 +49,7 @@ type snapshot struct {
 
 // view is what a search, or lists, have returned of a cluster.
 type view struct {
+	owner policy.Owner
 	began time.Time
 	// services has the objects of each Service, by namespace and name.
 	services map[string][]*policy.Object
@@ -160,23 +161,28 @@ func byPath(objects []*policy.Object) map[string]*policy.Object {
 func (s *snapshot) store(path string, object *policy.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if object != nil {
+		object = object.Row()
+	}
 	s.writes[path] = write{object, time.Now()}
 }
 
 // fetch searches the objects of a cluster. If the search is refused, out of order or not
 // permitted, all objects are listed instead.
 func (s *snapshot) fetch(ctx context.Context, cluster string) (*view, error) {
-	owner, began := s.owner(cluster), time.Now()
-	rows, err := s.api.Search(ctx, query(owner))
+	owner := s.owner(cluster)
+	v := newView(owner)
+	err := s.api.Search(ctx, query(owner), v.add)
 	if isRefusal(err) {
 		klog.FromContext(ctx).V(2).Info("Listing objects, as they cannot be searched", "error", err)
-		rows, err = s.list(ctx, owner)
+		v = newView(owner)
+		err = s.list(ctx, v)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for objects of the cluster: %w", err)
 	}
 
-	return newView(owner, rows, began)
+	return v, nil
 }
 
 // isRefusal reports whether the manager responded that it does not search.
@@ -187,23 +193,25 @@ func isRefusal(err error) bool {
 		!errors.Is(err, nsx.ErrLogin)
 }
 
-// newView returns the objects of a cluster among others.
-func newView(owner policy.Owner, rows []nsx.Object, began time.Time) (*view, error) {
-	v := &view{began: began, services: map[string][]*policy.Object{}}
-	for _, row := range rows {
-		o, err := policy.Read("", row)
-		switch {
-		case !owner.IsOf(o) || o.Deleting || !strings.HasPrefix(o.Path, "/infra/"): // not of a project
-		case err != nil:
-			return nil, err
-		case o.Kind == policy.LBServices:
-			v.lbServices = append(v.lbServices, o)
-		case o.Service() != "":
-			v.services[o.Service()] = append(v.services[o.Service()], o)
-		}
+func newView(owner policy.Owner) *view {
+	return &view{owner: owner, began: time.Now(), services: map[string][]*policy.Object{}}
+}
+
+// add adds an object if it is one of the cluster.
+func (v *view) add(row nsx.Object) error {
+	o, err := policy.Read("", row)
+	switch {
+	case !v.owner.IsOf(o) || o.Deleting || !strings.HasPrefix(o.Path, "/infra/"): // not of a project
+		return nil
+	case err != nil:
+		return err
+	case o.Kind == policy.LBServices:
+		v.lbServices = append(v.lbServices, o)
+	case o.Service() != "":
+		v.services[o.Service()] = append(v.services[o.Service()], o)
 	}
 
-	return v, nil
+	return nil
 }
 
 // query returns the query for the objects of a cluster. It also matches others.
@@ -214,36 +222,42 @@ func query(owner policy.Owner) string {
 		strings.Join(types, " OR "), policy.ScopeCluster, nsx.Quote(owner.Cluster), nsx.Quote(owner.Name()))
 }
 
-// list reads all collections that can have objects of the cluster.
-func (s *snapshot) list(ctx context.Context, owner policy.Owner) ([]nsx.Object, error) {
-	var rows []nsx.Object
-	pools := sets.New[string]()
+// list adds the objects of all collections that can have some of the cluster.
+func (s *snapshot) list(ctx context.Context, v *view) error {
 	for _, kind := range []policy.Kind{policy.LBServices, policy.VirtualServers, policy.Pools, policy.Monitors, policy.Groups} {
-		found, err := s.api.List(ctx, policy.CollectionPath(kind, ""))
+		err := s.addAll(ctx, v, policy.CollectionPath(kind, ""))
 		if kind == policy.Groups && errors.Is(err, apierr.ErrDenied) {
 			continue // without the right to list groups there are none
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, row := range found {
-			if o, _ := policy.Read("", row); owner.IsOf(o) && o.Tag(policy.ScopeIPPool) != "" {
-				pools.Insert(o.Tag(policy.ScopeIPPool))
-			}
-		}
-		rows = append(rows, found...)
 	}
 	named, err := s.pools(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, pool := range sets.List(pools.Insert(named...)) {
-		found, err := s.api.List(ctx, policy.CollectionPath(policy.Allocations, pool))
-		if err != nil && !errors.Is(err, apierr.ErrNotFound) {
-			return nil, err
+	pools := sets.New(named...)
+	for _, objects := range v.services {
+		for _, o := range objects {
+			pools.Insert(o.Tag(policy.ScopeIPPool))
 		}
-		rows = append(rows, found...)
+	}
+	for _, pool := range sets.List(pools.Delete("")) {
+		if err := s.addAll(ctx, v, policy.CollectionPath(policy.Allocations, pool)); err != nil && !errors.Is(err, apierr.ErrNotFound) {
+			return err
+		}
 	}
 
-	return rows, nil
+	return nil
+}
+
+// addAll adds the objects of a collection.
+func (s *snapshot) addAll(ctx context.Context, v *view, collection string) error {
+	rows, err := s.api.List(ctx, collection)
+	for _, row := range rows {
+		err = errors.Join(err, v.add(row))
+	}
+
+	return err
 }

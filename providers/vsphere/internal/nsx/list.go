@@ -10,9 +10,13 @@ import (
 )
 
 const (
-	// defaultPage is the number of rows that a manager returns if no number is asked for.
-	defaultPage = 1000
-	// minPage is the smallest number that is asked for.
+	// listPage is how many rows of a list are requested at once, which is what a manager returns by
+	// default.
+	listPage = 1000
+	// searchPage is that of a search: a row can be a pool with thousands of members, and a page is in
+	// memory as a whole.
+	searchPage = 200
+	// minPage is the smallest number that is requested.
 	minPage = 10
 )
 
@@ -20,16 +24,25 @@ const (
 // managers return rows twice and leave out others, see
 // https://github.com/vmware/terraform-provider-nsxt/issues/1193.
 func (c *Client) List(ctx context.Context, path string) ([]Object, error) {
-	return c.rows(ctx, request{method: http.MethodGet, path: path, query: url.Values{"sort_by": {"id"}}})
+	var all []Object
+	r := request{method: http.MethodGet, path: path, query: url.Values{"sort_by": {"id"}}}
+	err := c.rows(ctx, r, listPage, func(row Object) error {
+		all = append(all, row)
+
+		return nil
+	})
+
+	return all, err
 }
 
-// Search returns the objects that match a query, see [Quote]. It shows a change some time
-// later, and objects that are being deleted; it matches too much, without case and in parts
-// of a value. The number of calls does not depend on other objects.
-func (c *Client) Search(ctx context.Context, query string) ([]Object, error) {
-	return c.rows(ctx, request{
-		method: http.MethodGet, path: "/search/query", query: url.Values{"query": {query}, "sort_by": {"unique_id"}},
-	})
+// Search calls each for the objects that match a query, see [Quote], until it returns an error. A
+// search shows a change some time later, and objects that are being deleted; it matches too much,
+// without case and in parts of a value. The number of calls does not depend on other objects.
+func (c *Client) Search(ctx context.Context, query string, each func(Object) error) error {
+	r := request{method: http.MethodGet, path: "/search/query", query: url.Values{"query": {query}, "sort_by": {"unique_id"}}}
+	r.query.Set("page_size", strconv.Itoa(searchPage))
+
+	return c.rows(ctx, r, searchPage, each)
 }
 
 // reserved are the characters with a meaning in queries:
@@ -49,12 +62,11 @@ func Quote(value string) string {
 	return quoted.String()
 }
 
-// rows reads all pages. It ends where a page has no cursor: the number of rows that the
-// first page names changes with the objects. A page that the manager finds too large is
-// read as two.
-func (c *Client) rows(ctx context.Context, r request) ([]Object, error) {
-	var all []Object
-	for size := defaultPage; ; {
+// rows calls each for the rows of all pages. It ends where a page has no cursor: the number of
+// rows that the first page names changes with the objects. A page that the manager finds too
+// large is read as two.
+func (c *Client) rows(ctx context.Context, r request, size int, each func(Object) error) error {
+	for {
 		var page struct {
 			Results []Object `json:"results"`
 			Cursor  string   `json:"cursor"`
@@ -67,11 +79,15 @@ func (c *Client) rows(ctx context.Context, r request) ([]Object, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, page.Results...)
+		for _, row := range page.Results {
+			if err := each(row); err != nil {
+				return err
+			}
+		}
 		if page.Cursor == "" {
-			return all, nil
+			return nil
 		}
 		r.query.Set("cursor", page.Cursor)
 	}

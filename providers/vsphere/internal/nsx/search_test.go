@@ -1,13 +1,12 @@
 package nsx_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
@@ -29,14 +28,14 @@ func TestSearch(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for _, value := range values {
-			rows, err := f.client.Search(f.Context(), "resource_type:StaticRoutes AND tags.scope:cluster AND tags.tag:"+nsx.Quote(value))
-			must(f, err)
 			var found []string
-			for _, row := range rows {
+			must(f, f.client.Search(f.Context(), "resource_type:StaticRoutes AND tags.scope:cluster AND tags.tag:"+nsx.Quote(value), func(row nsx.Object) error {
 				var fields struct{ Tags []nsx.Tag }
-				must(f, row.Into(&fields))
+				err := row.Into(&fields)
 				found = append(found, fields.Tags[0].Tag)
-			}
+
+				return err
+			}))
 			if !slices.Contains(found, value) {
 				f.Errorf("%q is not found, but %q", value, found)
 			}
@@ -46,10 +45,17 @@ func TestSearch(t *testing.T) {
 				f.Errorf("%q is found by %q", found[i], value)
 			}
 		}
-		rows, err := f.client.Search(f.Context(), "resource_type:StaticRoutes")
-		must(f, err)
-		if diff := cmp.Diff(len(values), len(rows)); diff != "" {
-			f.Errorf("rows of all pages (-want +got):\n%s", diff)
+		rows, full := 0, errors.New("enough")
+		must(f, f.client.Search(f.Context(), "resource_type:StaticRoutes", func(nsx.Object) error {
+			rows++
+
+			return nil
+		}))
+		if rows != len(values) {
+			f.Errorf("%d rows of all pages, want %d", rows, len(values))
+		}
+		if err := f.client.Search(f.Context(), "resource_type:StaticRoutes", func(nsx.Object) error { return full }); !errors.Is(err, full) {
+			f.Errorf("the search went on: %v", err)
 		}
 	})
 }

@@ -52,12 +52,18 @@ func (n Names) NewMonitor(resourceType string, port Port, nodePort int32) Fields
 // the client.
 func (n Names) NewPool(port Port, members []json.RawMessage, monitors []string, snat bool) Fields {
 	f := n.part("pool", port)
-	f.Members, f.ActiveMonitorPaths, f.SNATTranslation = members, monitors, &SNATTranslation{Type: SNATAutoMap}
-	if !snat {
-		f.SNATTranslation.Type = SNATDisabled
-	}
+	f.Members, f.ActiveMonitorPaths, f.SNATTranslation = members, monitors, SNATOf(snat)
 
 	return f.complete()
+}
+
+// SNATOf returns how a pool replaces the addresses of clients, or that it does not.
+func SNATOf(enabled bool) *SNATTranslation {
+	if enabled {
+		return &SNATTranslation{SNATAutoMap}
+	}
+
+	return &SNATTranslation{SNATDisabled}
 }
 
 // NewMember returns a new member of a pool: the address of a Node.

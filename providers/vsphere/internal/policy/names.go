@@ -72,7 +72,7 @@ func (n Names) IsDerived(o *Object) bool {
 	case Groups:
 		return o.Path == n.GroupPath()
 	case Allocations:
-		return o.ID == n.AllocationID("") || o.ID == n.AllocationID(address.IPv4) || o.ID == n.AllocationID(address.IPv6)
+		return o.ID == n.AllocationID("") || n.IsOfSecondAddress(o)
 	case LBServices:
 	}
 
@@ -96,6 +96,11 @@ func (n Names) AllocationID(second address.Family) string {
 // AllocationPath returns the path of that allocation in a pool.
 func (n Names) AllocationPath(ipPool string, second address.Family) string {
 	return CollectionPath(Allocations, ipPool) + "/" + n.AllocationID(second)
+}
+
+// IsOfSecondAddress reports whether an allocation is that of a second address.
+func (n Names) IsOfSecondAddress(allocation *Object) bool {
+	return allocation.ID == n.AllocationID(address.IPv4) || allocation.ID == n.AllocationID(address.IPv6)
 }
 
 // String returns the namespace and name of the Service, as it is in tags.

@@ -1,13 +1,13 @@
 package policy
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 	"path"
 	"time"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 )
 
@@ -66,7 +66,9 @@ func CollectionPath(kind Kind, ipPool string) string {
 type Object struct {
 	Fields
 	Kind Kind
-	// Raw are all of its fields.
+	// MemberIPs are the addresses of the members of a pool, invalid for a member without one.
+	MemberIPs []netip.Addr
+	// Raw are all of its fields. A row of a list has none: an object is read before it is written.
 	Raw nsx.Object
 }
 
@@ -100,7 +102,7 @@ type Fields struct {
 	PersistenceProfilePath string      `json:"lb_persistence_profile_path,omitempty"`
 	AccessListControl      *AccessList `json:"access_list_control,omitempty"`
 
-	// Of an LBPool. Members keep fields that are not read.
+	// Of an LBPool. Those of an object that was read are its MemberIPs.
 	Members            []json.RawMessage `json:"members,omitempty"`
 	MemberGroup        json.RawMessage   `json:"member_group,omitempty"`
 	ActiveMonitorPaths []string          `json:"active_monitor_paths,omitempty"`
@@ -151,9 +153,12 @@ type Member struct {
 // Read returns an object that was read at a path, which is empty for a row of a list. If there is
 // an error, it has the fields that can be read.
 func Read(objectPath string, raw nsx.Object) (*Object, error) {
-	o := &Object{Raw: raw}
+	o := &Object{}
 	err := raw.Into(&o.Fields)
-	o.Path = cmp.Or(objectPath, o.Path)
+	o.MemberIPs, o.Members = lists.Map(o.Members, ipOf), nil
+	if objectPath != "" {
+		o.Path, o.Raw = objectPath, raw
+	}
 	o.Kind = KindOf(o.Path)
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", o.Path, err)
@@ -187,17 +192,31 @@ func (o *Object) Created() time.Time {
 	return time.UnixMilli(o.CreateTime)
 }
 
-// MemberAddresses returns the address of each member of a pool, as it is written by default.
-func (o *Object) MemberAddresses() []string {
-	var all []string
-	for _, raw := range o.Members {
-		var member Member
-		_ = json.Unmarshal(raw, &member) // one that cannot be read has none
-		if ip, err := netip.ParseAddr(member.IPAddress); err == nil {
-			member.IPAddress = ip.String()
-		}
-		all = append(all, member.IPAddress)
+// Row returns the object as it is in a list.
+func (o *Object) Row() *Object {
+	row := *o
+	row.Raw = nil
+
+	return &row
+}
+
+// MembersByIP returns the members of a pool with all of their fields.
+func (o *Object) MembersByIP() map[netip.Addr]json.RawMessage {
+	var members []json.RawMessage
+	_ = json.Unmarshal(o.Raw["members"], &members) // a row has none
+	all := map[netip.Addr]json.RawMessage{}
+	for _, member := range members {
+		all[ipOf(member)] = member
 	}
 
 	return all
+}
+
+// ipOf returns the address of a member, an invalid one if it cannot be read.
+func ipOf(raw json.RawMessage) netip.Addr {
+	var member Member
+	_ = json.Unmarshal(raw, &member)
+	ip, _ := netip.ParseAddr(member.IPAddress)
+
+	return ip
 }

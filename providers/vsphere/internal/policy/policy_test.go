@@ -220,18 +220,25 @@ func TestTags(t *testing.T) {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	var raw nsx.Object
-	if err := json.Unmarshal([]byte(`{"id":"a","path":"/infra/ip-pools/p/ip-allocations/a","_create_time":1700000000000,"members":[{"ip_address":"10.0.0.1"},{"ip_address":5},{"ip_address":"10.0.0.2"}]}`), &raw); err != nil {
+	if err := json.Unmarshal([]byte(`{"id":"a","path":"/infra/ip-pools/p/ip-allocations/a","_create_time":1700000000000,"members":[{"ip_address":"10.0.0.1"},{"ip_address":5},{"ip_address":"10.0.0.2","weight":2}]}`), &raw); err != nil {
 		t.Fatal(err)
 	}
-	o, err := policy.Read("", raw)
+	o, err := policy.Read("/infra/ip-pools/p/ip-allocations/a", raw)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Kind != policy.Allocations || policy.IPPoolOf(o.Path) != "p" || o.Created().Unix() != 1700000000 {
 		t.Errorf("%s of %s, created %s", o.Kind, policy.IPPoolOf(o.Path), o.Created())
 	}
-	if diff := cmp.Diff([]string{"10.0.0.1", "", "10.0.0.2"}, o.MemberAddresses()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	first, second := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	if want := []netip.Addr{first, {}, second}; !slices.Equal(want, o.MemberIPs) {
+		t.Errorf("members %v, want %v", o.MemberIPs, want)
+	}
+	if member := o.MembersByIP()[second]; string(member) != `{"ip_address":"10.0.0.2","weight":2}` {
+		t.Errorf("member %s", member)
+	}
+	if row := o.Row(); row.Raw != nil || len(row.MemberIPs) != 3 || o.Raw == nil {
+		t.Error("a row has all fields, or an object has not")
 	}
 	if !new(policy.Object).Created().IsZero() {
 		t.Error("an object without a time has one")
