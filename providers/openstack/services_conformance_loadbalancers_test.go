@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	guid "github.com/google/uuid"
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	lbs "github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
@@ -70,13 +70,14 @@ func TestServicesLoadBalancers(t *testing.T) {
 const servicesWait = 20 * time.Second
 
 // servicesBalancers is the test cloud of the suite for load balancers: a network behind a
-// router with an external network. Its machines are ports: Nova has no part in load balancers,
-// apart from a server that proves the project.
+// router with an external network. Its machines are ports with the IDs of servers, which prove the
+// project: Nova has no other part in load balancers.
 type servicesBalancers struct {
 	*realServices
 	*clusterSet
 
 	networkID, subnet, router string
+	unused                    []servers.Server  // that are no machine yet
 	ports                     map[string]string // IDs by the provider IDs of their machines
 	addresses                 map[string]string // provider IDs by address
 	decoys                    []string          // IDs of all that no provider may change
@@ -111,8 +112,7 @@ func newServicesBalancers(t testing.TB) *servicesBalancers {
 	if _, err := routers.AddInterface(ctx, a.Network, a.router, routers.AddInterfaceOpts{SubnetID: a.subnet}).Extract(); err != nil {
 		t.Fatal(err)
 	}
-	server := a.witness().ID
-	a.add(instance.Ref{ProviderID: "openstack:///" + server, SystemUUID: server, NodeName: "control-plane"})
+	a.unused = a.servers()
 
 	return a
 }
@@ -230,7 +230,8 @@ func (a *servicesBalancers) ConnectAs(t testing.TB, cluster string) cloudprovide
 // Create makes a port as Nova does for a server, and its Node in all clusters.
 func (a *servicesBalancers) Create(t testing.TB, m conformance.Machine) instance.Ref {
 	t.Helper()
-	id := guid.NewString()
+	id := a.unused[0].ID
+	a.unused = a.unused[1:]
 	port, err := ports.Create(t.Context(), a.Network, ports.CreateOpts{
 		NetworkID: a.networkID, FixedIPs: []ports.IP{{IPAddress: m.IPs[0]}}, DeviceID: id, DeviceOwner: "compute:nova",
 	}).Extract()
