@@ -23,6 +23,7 @@ const (
 	textNoClass      = "no default load balancer class defined"
 	textNoPool       = "default load balancer class: ipPoolName and ipPoolID is empty"
 	textTwoPools     = "either load balancer ipPoolName or ipPoolID can be set"
+	textPoolPath     = "want the ID of an IP pool, not a path"
 	textTags         = "unmarshalling load balancer tags failed: want a JSON object of strings"
 )
 
@@ -114,17 +115,22 @@ type LoadBalancerClass struct {
 type keyPair struct {
 	id, name       *string
 	idKey, nameKey string
+	// pool means that the setting is a pool of addresses, and id no path.
+	pool bool
 }
 
 func (p keyPair) ref() request.Ref { return request.Ref{ID: *p.id, Name: *p.name} }
 
+// isPath reports whether the ID of a pool is a path.
+func (p keyPair) isPath() bool { return p.pool && strings.Contains(*p.id, "/") }
+
 // pairs returns the settings of a class that two keys can have.
 func (c *LoadBalancerClass) pairs() []keyPair {
 	return []keyPair{
-		{&c.IPPoolID, &c.IPPoolName, "ip-pool-id", "ip-pool-name"},
-		{&c.IPPoolIDIPv6, &c.IPPoolNameIPv6, "ip-pool-id-ipv6", "ip-pool-name-ipv6"},
-		{&c.TCPAppProfilePath, &c.TCPAppProfileName, "tcp-app-profile-path", "tcp-app-profile-name"},
-		{&c.UDPAppProfilePath, &c.UDPAppProfileName, "udp-app-profile-path", "udp-app-profile-name"},
+		{&c.IPPoolID, &c.IPPoolName, "ip-pool-id", "ip-pool-name", true},
+		{&c.IPPoolIDIPv6, &c.IPPoolNameIPv6, "ip-pool-id-ipv6", "ip-pool-name-ipv6", true},
+		{&c.TCPAppProfilePath, &c.TCPAppProfileName, "tcp-app-profile-path", "tcp-app-profile-name", false},
+		{&c.UDPAppProfilePath, &c.UDPAppProfileName, "udp-app-profile-path", "udp-app-profile-name", false},
 	}
 }
 
@@ -187,6 +193,9 @@ func (r *resolver) checkLoadBalancers() {
 	problem(!slices.Contains(sizes, lb.Size) && (lb.Size != "" || lb.LBServiceID == ""), "size", textSize)
 	problem(lb.IPPoolName != "" && lb.IPPoolID != "", "ip-pool-id", textTwoPools)
 	problem(lb.IPPoolNameIPv6 != "" && lb.IPPoolIDIPv6 != "", "ip-pool-id-ipv6", textTwoPools)
+	for _, p := range lb.pairs() {
+		problem(p.isPath(), p.idKey, textPoolPath)
+	}
 	r.completeClasses()
 	r.checkTags()
 }
@@ -200,6 +209,9 @@ func (r *resolver) completeClasses() {
 	}
 	for _, name := range names {
 		for _, p := range r.config.LoadBalancerClass[name].pairs() {
+			if p.isPath() {
+				r.errorf(className(name, p.idKey), textPoolPath)
+			}
 			if *p.id != "" && *p.name != "" {
 				r.Warnf(className(name, p.nameKey), "is ignored: %s is set", r.Spell(className(name, p.idKey)))
 			}
@@ -225,10 +237,9 @@ func (r *resolver) inheritClass(name string, from *LoadBalancerClass, key func(s
 	class := r.config.LoadBalancerClass[name]
 	others := from.pairs()
 	for i, p := range class.pairs() {
-		isPool := i < 2
 		switch {
-		case isPool && profiles:
-		case isPool && *p.id == "" && *p.name != "" && *others[i].id != "":
+		case p.pool && profiles:
+		case p.pool && *p.id == "" && *p.name != "" && *others[i].id != "":
 			r.Warnf(className(name, p.nameKey), "is used for new load balancers, not %s, which the existing controller manager prefers", r.Spell(key(p.idKey)))
 		case p.ref().IsZero():
 			*p.id, *p.name = *others[i].id, *others[i].name

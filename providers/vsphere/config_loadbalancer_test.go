@@ -73,6 +73,13 @@ func TestDecodeLoadBalancers(t *testing.T) {
 				`error: vsphere.conf:10:1: [LoadBalancer] tier1-gateway-path: "/infra/tier-0s/t" is not the path of a tier-1 gateway: want /infra/tier-1s/<id>`,
 			},
 		},
+		"pool paths": {
+			"nor is that of a pool", iniHead + strings.Replace(iniLB, "= pool", "= /infra/ip-pools/pool", 1) + "[LoadBalancerClass \"a\"]\nip-pool-id-ipv6 = ip-pools/six\n" + iniTail,
+			[]string{
+				"error: vsphere.conf:7:1: [LoadBalancer] ip-pool-id: want the ID of an IP pool, not a path",
+				`error: vsphere.conf:11:1: [LoadBalancerClass "a"] ip-pool-id-ipv6: want the ID of an IP pool, not a path`,
+			},
+		},
 		"two pools": {
 			"of each family", iniHead + iniLB + "ip-pool-name = p\nip-pool-name-ipv6 = p\nip-pool-id-ipv6 = p\n" + iniTail,
 			[]string{
