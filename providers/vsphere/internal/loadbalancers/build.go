@@ -33,9 +33,12 @@ func build(in input, o *observed) *desired {
 	if in.request == nil {
 		return b.desired
 	}
+	if b.refused = in.refused; b.refused != nil {
+		return b.desired
+	}
 	b.buildLBService()
 	b.buildGroup()
-	for i, family := range in.request.Families {
+	for i, family := range b.families() {
 		second := family
 		if i == 0 {
 			second = ""
@@ -49,6 +52,20 @@ func build(in input, o *observed) *desired {
 	b.warnAboutClients()
 
 	return b.desired
+}
+
+// families returns the IP families of the addresses, that of the virtual servers which exist first:
+// the upstream controller manager allocates any address for a Service.
+func (b *builder) families() []address.Family {
+	families := b.in.request.Families
+	for _, v := range b.own[policy.VirtualServers] {
+		ip, err := netip.ParseAddr(v.IPAddress)
+		if err == nil && !isSecond(v) && address.FamilyOf(ip) != families[0] {
+			return append([]address.Family{address.FamilyOf(ip)}, families[:len(families)-1]...)
+		}
+	}
+
+	return families
 }
 
 func (b *builder) warn(reason service.Reason, format string, args ...any) {
@@ -127,7 +144,8 @@ func (b *builder) buildAddress(family, second address.Family) wantedAddress {
 		a.allocation = b.o.names.AllocationPath(a.ipPool, second)
 	default:
 		b.read(b.o, existing.Path)
-		if a.replaced = requested.IsValid() && existing.AllocationIP != requested.String(); a.replaced {
+		ip, _ := netip.ParseAddr(existing.AllocationIP)
+		if a.replaced = requested.IsValid() && ip != requested; a.replaced {
 			b.read(b.o, b.serverPaths(second)...) // one may have the address
 		}
 	}
@@ -193,7 +211,7 @@ func (b *builder) buildPort(a *wantedAddress, served service.Port) {
 
 	w.server = wantedServer{path: names.PartPath(policy.VirtualServers, port), nodePort: served.NodePort, profile: b.in.profiles[string(served.Protocol)]}
 	w.server.existing = b.find(policy.VirtualServers, tag, func(o *policy.Object) bool { return slices.Contains(b.o.status, o.IPAddress) })
-	if b.group != nil {
+	if b.group != nil && !slices.Contains(b.in.request.Open, a.family) {
 		w.server.group = b.group.path
 	}
 	if w.server.configured = b.in.request.Class.PersistencePath; b.in.request.Affinity {

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -39,7 +40,9 @@ type differ struct {
 func diff(in input, o *observed, d *desired) steps {
 	df := &differ{in: in, o: o, d: d}
 	if err := d.validate(in.unknown); err != nil {
-		return steps{plan.Refuse[*env](err)}
+		df.followNodes()
+
+		return append(df.steps, plan.Refuse[*env](err))
 	}
 	for i, a := range d.addresses {
 		df.allocate(a)
@@ -139,15 +142,15 @@ func (df *differ) writeMonitor(p wantedPort) {
 // changes only together with something else: it is a setting for new pools.
 func (df *differ) writePool(p wantedPort) {
 	w, names := p.pool, df.o.names
-	ips := lists.Map(w.members, func(m request.Member) netip.Addr { return m.IP })
-	text := fmt.Sprintf("members %s, monitors %s", orNone(lists.Map(ips, netip.Addr.String)), orNone(w.monitors))
+	ips := w.ips()
+	text := fmt.Sprintf("members %s, monitors %s", textOf(ips), orNone(w.monitors))
 	if w.existing == nil {
 		wanted := names.NewPool(p.port, merge(names, w), w.monitors, w.snat)
 		df.create("LBPool", w.path, fmt.Sprintf("pool of port %s: %s, %s", p.port, text, wanted.SNATTranslation.Type), wanted)
 
 		return
 	}
-	if len(w.existing.MemberGroup) > 0 && string(w.existing.MemberGroup) != "null" {
+	if w.existing.HasMemberGroup() {
 		df.d.warnings = append(df.d.warnings, service.Warn(PoolChanged,
 			"Pool %s has members by a group, and gets no Nodes. Remove member_group from it in NSX-T", w.existing.Path))
 
@@ -164,12 +167,40 @@ func (df *differ) writePool(p wantedPort) {
 		return
 	}
 	if now := w.existing.SNATTranslation; now != nil && (now.Type == policy.SNATAutoMap || now.Type == policy.SNATDisabled) {
-		translation := policy.SNATOf(w.snat)
-		set["snat_translation"] = translation
-		text += ", " + translation.Type
+		wanted := policy.SNATOf(w.snat)
+		set["snat_translation"] = wanted
+		text += ", " + wanted.Type
+		if *now != *wanted {
+			df.d.warnings = append(df.d.warnings, service.Warn(SNATChanged, "Pool %s changes from %s to %s, as the cloud-config has it", w.path, now.Type, wanted.Type))
+		}
 	}
 	df.change("LBPool", w.existing, fmt.Sprintf("pool %s: %s", w.path, text), set)
 }
+
+// followNodes changes the members of the pools that virtual servers use: Nodes come and go, whatever
+// a Service requests.
+func (df *differ) followNodes() {
+	own := df.o.parts().own
+	for _, pool := range own[policy.Pools] {
+		i := slices.IndexFunc(own[policy.VirtualServers], func(v *policy.Object) bool { return v.PoolPath == pool.Path })
+		if i < 0 || pool.HasMemberGroup() {
+			continue
+		}
+		ip, err := netip.ParseAddr(own[policy.VirtualServers][i].IPAddress)
+		w := wantedPool{path: pool.Path, existing: pool, members: df.in.request.Members[address.FamilyOf(ip)]}
+		if ips := w.ips(); err == nil && !sameSet(pool.MemberIPs, ips) {
+			df.change("LBPool", pool, fmt.Sprintf("pool %s: members %s", pool.Path, textOf(ips)), map[string]any{"members": merge(df.o.names, w)})
+		}
+	}
+}
+
+// ips returns the addresses of the members.
+func (w wantedPool) ips() []netip.Addr {
+	return lists.Map(w.members, func(m request.Member) netip.Addr { return m.IP })
+}
+
+// textOf lists addresses in the text of a step.
+func textOf(ips []netip.Addr) string { return orNone(lists.Map(ips, netip.Addr.String)) }
 
 // orNone lists values in the text of a step.
 func orNone(values []string) string { return cmp.Or(strings.Join(values, " "), "none") }

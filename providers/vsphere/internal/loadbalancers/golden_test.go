@@ -74,10 +74,7 @@ func (f *planFixture) run(t *testing.T, svc *v1.Service) string {
 // planSync does what a sync does before its first write.
 func (m *manager) planSync(t *testing.T, l *LoadBalancers, svc *v1.Service) ([]service.Warning, steps, error) {
 	t.Helper()
-	r, warnings, err := l.config.Settings.New(m.fixture.Cluster, svc, m.fixture.nodes())
-	if err != nil {
-		return nil, nil, err
-	}
+	r, warnings := l.config.Settings.New(m.fixture.Cluster, svc, m.fixture.nodes())
 	o, err := l.observe(t.Context(), m.fixture.Cluster, svc)
 	if err != nil {
 		return nil, nil, err
@@ -87,11 +84,7 @@ func (m *manager) planSync(t *testing.T, l *LoadBalancers, svc *v1.Service) ([]s
 			return nil, nil, err
 		}
 	}
-	in, err := l.resolve(t.Context(), o, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, planned, err := l.plan(t.Context(), in, o)
+	d, planned, err := l.plan(t.Context(), l.resolve(t.Context(), o, r), o)
 	if err == nil && len(planned) > 0 {
 		reads := m.reads
 		err = l.checkLBService(t.Context(), o, d)

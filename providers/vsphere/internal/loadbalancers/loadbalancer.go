@@ -161,10 +161,7 @@ var errNoLoadBalancer = apierr.Mark(apierr.ErrNotFound, errors.New("there is no 
 func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Service, nodes []*v1.Node, create bool) (status *v1.LoadBalancerStatus, err error) {
 	status = &v1.LoadBalancerStatus{}
 	err = l.services.Run(ctx, svc, func(ctx context.Context, known *state) error {
-		r, warnings, err := l.config.Settings.New(cluster, svc, nodes)
-		if err != nil {
-			return err
-		}
+		r, warnings := l.config.Settings.New(cluster, svc, nodes)
 		l.ensuring.Add(1)
 		defer l.ensuring.Add(-1)
 		o, err := l.observe(ctx, cluster, svc)
@@ -196,10 +193,7 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 // ensure makes and applies the plan, and waits until an address that is not published yet is
 // realized.
 func (l *LoadBalancers) ensure(ctx context.Context, op service.Operation, o *observed, r *request.Request, warnings []service.Warning, known *state) error {
-	in, err := l.resolve(ctx, o, r)
-	if err != nil {
-		return err
-	}
+	in := l.resolve(ctx, o, r)
 	in.operation = op
 	d, created, err := l.settle(ctx, in, o)
 	if d != nil {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -92,11 +91,12 @@ func (o *observed) isInUse(lbService string) bool {
 // isEmpty reports whether nothing is left of the load balancer.
 func (o *observed) isEmpty() bool { return len(o.parts().own) == 0 }
 
-// checkPlace returns an error if virtual servers with the IDs of the Service are in another
-// LBService: the cloud-config has named another one since, or the cluster is a copy.
+// checkPlace returns an error if virtual servers with the IDs of the Service, or an address in its
+// status, are in another LBService: the cloud-config has named another one since, or the cluster is
+// a copy.
 func (o *observed) checkPlace() error {
 	for _, path := range o.parts().foreign {
-		if v := o.objects[path]; v.Kind == policy.VirtualServers && o.names.IsDerived(v) {
+		if v := o.objects[path]; v.Kind == policy.VirtualServers && (o.names.IsDerived(v) || slices.Contains(o.status, v.IPAddress)) {
 			return apierr.Mark(apierr.ErrConflict, fmt.Errorf("virtual server %s of the Service is in %s, not in the load balancer service of the cloud-config; "+
 				"it stays, and if it is that of another cluster, remove the finalizer of a Service that is deleted", path, v.LBServicePath))
 		}
@@ -111,7 +111,7 @@ func (p parts) addresses() []string {
 	var first, second []string
 	for _, v := range p.own[policy.VirtualServers] {
 		list := &first
-		if strings.Count(v.Tag(policy.ScopePort), "/") > 1 {
+		if isSecond(v) {
 			list = &second
 		}
 		if !slices.Contains(*list, v.IPAddress) {
@@ -148,6 +148,8 @@ type input struct {
 	profiles map[string]string
 	// unknown is why a profile is not known, which only new virtual servers need.
 	unknown error
+	// refused is why nothing changes but the members of pools.
+	refused error
 }
 
 // desired is what is wanted of a load balancer.
@@ -158,7 +160,7 @@ type desired struct {
 	group        *wantedGroup
 	ports        []wantedPort
 	warnings     []service.Warning
-	// refused is why nothing can be done.
+	// refused is why nothing changes but the members of pools.
 	refused error
 	// keep are the paths of the objects that stay.
 	keep map[string]bool

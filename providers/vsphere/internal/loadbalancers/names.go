@@ -3,8 +3,6 @@ package loadbalancers
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -104,7 +102,7 @@ func (n *names) named(ctx context.Context, list, name string, is func(*policy.Ob
 // configured returns the IDs of the pools of all classes, of all pools with a name.
 func (n *names) configured(ctx context.Context) ([]string, error) {
 	ids := sets.New[string]()
-	for _, class := range slices.Collect(maps.Values(n.classes)) {
+	for _, class := range n.classes {
 		for _, ref := range []request.Ref{class.IPPool, class.IPPoolIPv6} {
 			if ref.ID != "" || ref.IsZero() {
 				ids.Insert(ref.ID)

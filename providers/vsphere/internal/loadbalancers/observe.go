@@ -1,13 +1,16 @@
 package loadbalancers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -19,14 +22,20 @@ import (
 func (l *LoadBalancers) observe(ctx context.Context, cluster string, svc *v1.Service) (*observed, error) {
 	settings := &l.config.Settings
 	names := settings.NamesOf(cluster, svc)
-	objects, lbServices, err := l.snapshot.of(ctx, names.Owner, names.String())
-	if err != nil {
-		return nil, err
-	}
-	o := &observed{names: names, objects: objects, certain: map[string]bool{}, others: map[string]bool{}, lbServices: map[string]*policy.Object{}}
+	o := &observed{names: names, certain: map[string]bool{}, others: map[string]bool{}, lbServices: map[string]*policy.Object{}}
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
 		o.status = append(o.status, ingress.IP)
 	}
+	objects, lbServices, err := l.snapshot.of(ctx, names, l.snapshot.searched)
+	if err == nil && o.misses(objects) {
+		var listed map[string]*policy.Object
+		listed, lbServices, err = l.snapshot.of(ctx, names, l.snapshot.listed)
+		maps.Copy(objects, listed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.objects = objects
 	if settings.LBServiceID != "" {
 		o.lbService = policy.CollectionPath(policy.LBServices, "") + "/" + settings.LBServiceID
 
@@ -44,6 +53,19 @@ func (l *LoadBalancers) observe(ctx context.Context, cluster string, svc *v1.Ser
 	o.lbService = o.chooseLBService(derived)
 
 	return o, nil
+}
+
+// misses reports whether objects lack a virtual server that exists for all that is known: one with an
+// address in the status, or with that of an allocation of the upstream controller manager. Its IDs are
+// random, so that the virtual server cannot be read by its path.
+func (o *observed) misses(objects map[string]*policy.Object) bool {
+	served, allocated := sets.New(""), false
+	for _, object := range objects {
+		served.Insert(object.IPAddress)
+		allocated = allocated || object.Kind == policy.Allocations && !o.names.IsDerived(object)
+	}
+
+	return !served.HasAll(o.status...) || allocated && len(served) == 1
 }
 
 // atGateway returns the LBServices of others at the tier-1 gateway that virtual servers of a
@@ -164,8 +186,11 @@ func (l *LoadBalancers) checkGateway(ctx context.Context, o *observed) error {
 
 // resolve returns the paths of what the class of a Service names. The pools of addresses that
 // exist are not looked up.
-func (l *LoadBalancers) resolve(ctx context.Context, o *observed, r *request.Request) (input, error) {
+func (l *LoadBalancers) resolve(ctx context.Context, o *observed, r *request.Request) input {
 	in := input{settings: &l.config.Settings, request: r, ipPools: map[address.Family]string{}, profiles: map[string]string{}}
+	if in.refused = cmp.Or(r.Refused, o.checkPlace()); in.refused != nil {
+		return in
+	}
 	for _, port := range r.Ports {
 		ref, resourceType := r.Class.TCP, policy.TypeTCPProfile
 		if port.Protocol == v1.ProtocolUDP {
@@ -173,22 +198,19 @@ func (l *LoadBalancers) resolve(ctx context.Context, o *observed, r *request.Req
 		}
 		profile, err := l.names.profile(ctx, ref, resourceType)
 		if errors.Is(err, apierr.ErrInvalid) {
-			return in, err
+			in.refused = errors.Join(in.refused, err)
 		}
 		in.profiles[string(port.Protocol)], in.unknown = profile, errors.Join(in.unknown, err)
 	}
 	if len(o.parts().addresses()) >= len(r.Families) {
-		return in, nil
+		return in
 	}
 	for _, family := range r.Families {
 		id, err := l.names.ipPool(ctx, r.Class.Pool(family))
-		if err != nil {
-			return in, err
-		}
-		in.ipPools[family] = id
+		in.ipPools[family], in.refused = id, errors.Join(in.refused, err)
 	}
 
-	return in, nil
+	return in
 }
 
 // probe reads objects that a search may not show yet: the allocations that a new load

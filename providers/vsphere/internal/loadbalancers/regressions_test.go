@@ -3,7 +3,7 @@ package loadbalancers_test
 import (
 	"fmt"
 	"maps"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +78,14 @@ func TestReleasedBehindSearch(t *testing.T) {
 	})
 }
 
+// fails fails unless there is an error with a text.
+func (p *process) fails(err error, text string) {
+	p.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		p.Errorf("got %v, want an error with %q", err, text)
+	}
+}
+
 // checkAddresses fails if a virtual server has an address without an allocation.
 func (p *process) checkAddresses(what string) {
 	p.Helper()
@@ -95,10 +103,10 @@ func TestPlaceChanged(t *testing.T) {
 		p.must(p.ensure(a, workers(2)...))
 		p.settle()
 		p.must(p.Put("/infra/lb-services/other", nsxt.Object{"connectivity_path": "/infra/tier-1s/t2"}))
-		p.settings.LBServiceID = "other"
+		p.settings.LBServiceID, p.settings.Tier1 = "other", ""
 		p.restart()
-		p.Logf("ensure: %v", p.ensure(a, workers(2)...))
-		p.Logf("remove: %v", p.remove(a))
+		p.fails(p.ensure(a, workers(2)...), "not in the load balancer service of the cloud-config")
+		p.fails(p.remove(a), "not in the load balancer service of the cloud-config")
 		p.settle()
 		p.checkAddresses("the LBService in the cloud-config was changed, the Service deleted")
 	})
@@ -114,8 +122,8 @@ func TestRestoredCluster(t *testing.T) {
 		q := p.twin(atT2)
 		defer q.end()
 		b := a.DeepCopy()
-		p.Logf("ensure: %v", q.ensure(b, workers(2)...))
-		p.Logf("remove: %v", q.remove(b))
+		p.fails(q.ensure(b, workers(2)...), "not in the load balancer service of the cloud-config")
+		p.fails(q.remove(b), "not in the load balancer service of the cloud-config")
 		p.settle()
 		p.checkAddresses("the Service was deleted in the restored cluster")
 	})
@@ -146,9 +154,8 @@ func TestSecondFamilyHoldsFirst(t *testing.T) {
 		p.settle()
 		p.ExhaustPool("pool6", true)
 		svc.Spec.IPFamilies = []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
-		p.Logf("ensure: %v", p.ensure(svc, workers(2)...))
-		p.Logf("update: %v", p.UpdateLoadBalancer(p.ctx, testCluster, svc, workers(4)[2:]))
-		p.Logf("ensure: %v", p.ensure(svc, workers(4)[2:]...))
+		p.fails(p.ensure(svc, workers(2)...), "NSX-T cannot realize it")
+		p.fails(p.UpdateLoadBalancer(p.ctx, testCluster, svc, workers(4)[2:]), "NSX-T cannot realize it")
 		for _, v := range p.VirtualServers() {
 			if v.Members[0].Address != "10.0.0.3" {
 				p.Errorf("%s: members are Nodes that no longer exist: %v", v.Address, v.Members)
@@ -168,7 +175,7 @@ func TestGroupDenied(t *testing.T) {
 		p.Interceptor().Inject("GetGroup", simserver.Always(), nsxt.Fault(403, 289))
 		p.Interceptor().Inject("ListGroups", simserver.Always(), nsxt.Fault(403, 289))
 		svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"}
-		p.Logf("ensure: %v", p.ensure(svc, workers(4)[2:]...))
+		p.fails(p.ensure(svc, workers(4)[2:]...), "403")
 		for _, v := range p.VirtualServers() {
 			if v.Members[0].Address != "10.0.0.3" {
 				p.Errorf("%s: members are Nodes that no longer exist: %v", v.Address, v.Members)
@@ -207,7 +214,6 @@ func TestLeftAddressOfIPv6(t *testing.T) {
 		if err := p.ensure(again, workers(2)...); err != nil {
 			p.Errorf("a Service with this name: %v", err)
 		}
-		p.Logf("status %v", again.Status.LoadBalancer.Ingress)
 	})
 }
 
@@ -258,7 +264,6 @@ func TestConcurrent(t *testing.T) {
 			if left := p.List("LBVirtualServer"); len(left) != 0 || len(p.List("IpAddressAllocation")) != 0 {
 				p.Errorf("left: %v", p.Resources())
 			}
-			p.Logf("round %d: LBServices %d", round, len(p.List("LBService")))
 		}
 	})
 }
@@ -273,9 +278,6 @@ func TestMonitorOfUDP(t *testing.T) {
 		svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyCluster, 0
 		before := maps.Clone(p.Cloud.Writes())
 		p.must(p.ensure(svc, workers(2)...))
-		for _, op := range slices.Sorted(maps.Keys(p.Cloud.Writes())) {
-			p.Logf("%s %d", op, p.Cloud.Writes()[op]-before[op])
-		}
 		if n := p.Cloud.Writes()["PutLBPool"] - before["PutLBPool"]; n != 2 {
 			p.Errorf("%d writes of 2 pools", n)
 		}
@@ -287,19 +289,10 @@ func TestReplacedBehindSearch(t *testing.T) {
 	t.Parallel()
 	inProcess(t, nsxt.Spec{SearchLag: 16500 * time.Millisecond}, func(p *process) {
 		svc := web()
-		began := time.Now()
 		p.must(p.ensure(svc, workers(2)...))
-		p.Logf("created in %s", time.Since(began))
 		p.restart()
 		svc.Spec.LoadBalancerIP = "203.0.113.77"
-		p.Logf("after %s", time.Since(began))
-		p.Logf("ensure: %v, status %v", p.ensure(svc, workers(2)...), svc.Status.LoadBalancer.Ingress)
-		for path, o := range p.List("IpAddressAllocation") {
-			p.Log(path, o["allocation_ip"])
-		}
-		for _, v := range p.VirtualServers() {
-			p.Log(v.Path, v.Address)
-		}
+		p.must(p.ensure(svc, workers(2)...))
 		p.settle()
 		other := kubetest.Service("default", "other", kubetest.Port(v1.ProtocolTCP, 80))
 		p.must(p.ensure(other, workers(2)...))

@@ -39,9 +39,10 @@ type snapshot struct {
 	// owner returns the owner of the objects of a cluster.
 	owner func(cluster string) policy.Owner
 	// pools returns the IDs of the pools in the cloud-config.
-	pools   func(context.Context) ([]string, error)
-	lag     time.Duration
-	results *cache.Cache[string, *view]
+	pools func(context.Context) ([]string, error)
+	lag   time.Duration
+	// searched and listed are the results of searches and of lists.
+	searched, listed *cache.Cache[string, *view]
 
 	mu     sync.Mutex
 	writes map[string]write
@@ -66,14 +67,17 @@ type write struct {
 // start sets how old a search may be.
 func (s *snapshot) start(age time.Duration) {
 	s.writes = map[string]write{}
-	s.results = cache.New(s.fetch, cache.Options{TTL: cmp.Or(age, searchAge), Timeout: readTimeout})
+	options := cache.Options{TTL: cmp.Or(age, searchAge), Timeout: readTimeout}
+	s.searched, s.listed = cache.New(s.search, options), cache.New(s.list, options)
 }
 
-// of returns the objects of a Service by their paths, and the LBServices of its cluster.
-func (s *snapshot) of(ctx context.Context, owner policy.Owner, service string) (objects, lbServices map[string]*policy.Object, err error) {
-	found, err := s.results.Get(ctx, owner.Cluster)
+// of returns the objects of a Service by their paths, and the LBServices of its cluster, of the
+// result of a search or of lists.
+func (s *snapshot) of(ctx context.Context, names policy.Names, results *cache.Cache[string, *view]) (objects, lbServices map[string]*policy.Object, err error) {
+	owner, service := names.Owner, names.String()
+	found, err := results.Get(ctx, owner.Cluster)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("look for objects of the cluster: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +103,7 @@ func (s *snapshot) of(ctx context.Context, owner policy.Owner, service string) (
 // isShared reports whether virtual servers of other Services are known in the LBService that a
 // Service uses.
 func (s *snapshot) isShared(o *observed) bool {
-	found, _, _ := s.results.Peek(o.names.Owner.Cluster)
+	found, _, _ := s.searched.Peek(o.names.Owner.Cluster)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	uses := func(object *policy.Object) bool {
@@ -129,9 +133,9 @@ func (s *snapshot) isShared(o *observed) bool {
 // all returns the namespaces and names of all Services that have objects, and the paths of the
 // LBServices without virtual servers.
 func (s *snapshot) all(ctx context.Context, owner policy.Owner) (services, unused []string, err error) {
-	found, err := s.results.GetWithin(ctx, owner.Cluster, 0)
+	found, err := s.searched.GetWithin(ctx, owner.Cluster, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("look for objects of the cluster: %w", err)
 	}
 	used := sets.New[string]()
 	for _, objects := range found.services {
@@ -161,36 +165,36 @@ func byPath(objects []*policy.Object) map[string]*policy.Object {
 func (s *snapshot) store(path string, object *policy.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if object != nil {
-		object = object.Row()
+	var row *policy.Object
+	if object != nil && !object.Deleting {
+		row = object.Row()
 	}
-	s.writes[path] = write{object, time.Now()}
+	s.writes[path] = write{row, time.Now()}
 }
 
-// fetch searches the objects of a cluster. If the search is refused, out of order or not
+// search searches the objects of a cluster. If the search is refused, out of order or not
 // permitted, all objects are listed instead.
-func (s *snapshot) fetch(ctx context.Context, cluster string) (*view, error) {
-	owner := s.owner(cluster)
-	v := newView(owner)
-	err := s.api.Search(ctx, query(owner), v.add)
-	if isRefusal(err) {
+func (s *snapshot) search(ctx context.Context, cluster string) (*view, error) {
+	v := newView(s.owner(cluster))
+	err := s.api.Search(ctx, query(v.owner), v.add)
+	if canList(err) {
 		klog.FromContext(ctx).V(2).Info("Listing objects, as they cannot be searched", "error", err)
-		v = newView(owner)
-		err = s.list(ctx, v)
+
+		return s.list(ctx, cluster)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for objects of the cluster: %w", err)
+		return nil, err
 	}
 
 	return v, nil
 }
 
-// isRefusal reports whether the manager responded that it does not search.
-func isRefusal(err error) bool {
+// canList reports whether lists may succeed where a search failed: the manager responded, and
+// neither to too many calls nor to a login.
+func canList(err error) bool {
 	e, ok := errors.AsType[*nsx.Error](err)
 
-	return ok && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests &&
-		!errors.Is(err, nsx.ErrLogin)
+	return ok && e.Status != 0 && e.Status != http.StatusTooManyRequests && !errors.Is(err, nsx.ErrLogin)
 }
 
 func newView(owner policy.Owner) *view {
@@ -222,20 +226,21 @@ func query(owner policy.Owner) string {
 		strings.Join(types, " OR "), policy.ScopeCluster, nsx.Quote(owner.Cluster), nsx.Quote(owner.Name()))
 }
 
-// list adds the objects of all collections that can have some of the cluster.
-func (s *snapshot) list(ctx context.Context, v *view) error {
+// list lists the objects of all collections that can have some of a cluster.
+func (s *snapshot) list(ctx context.Context, cluster string) (*view, error) {
+	v := newView(s.owner(cluster))
 	for _, kind := range []policy.Kind{policy.LBServices, policy.VirtualServers, policy.Pools, policy.Monitors, policy.Groups} {
 		err := s.addAll(ctx, v, policy.CollectionPath(kind, ""))
 		if kind == policy.Groups && errors.Is(err, apierr.ErrDenied) {
 			continue // without the right to list groups there are none
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	named, err := s.pools(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pools := sets.New(named...)
 	for _, objects := range v.services {
@@ -245,11 +250,11 @@ func (s *snapshot) list(ctx context.Context, v *view) error {
 	}
 	for _, pool := range sets.List(pools.Delete("")) {
 		if err := s.addAll(ctx, v, policy.CollectionPath(policy.Allocations, pool)); err != nil && !errors.Is(err, apierr.ErrNotFound) {
-			return err
+			return nil, err
 		}
 	}
 
-	return nil
+	return v, nil
 }
 
 // addAll adds the objects of a collection.

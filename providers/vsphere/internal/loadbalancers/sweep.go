@@ -92,7 +92,7 @@ func (s *sweeper) look(ctx context.Context) {
 	swept := 0
 	for _, name := range sets.List(s.missing.Intersection(before)) {
 		if swept == sweepLimit {
-			s.warnAboutLimit(name, s.missing.Len()-swept)
+			s.warnAboutLimit(ctx, name, s.missing.Len()-swept)
 
 			return
 		}
@@ -149,10 +149,10 @@ func (o *observed) isYoung(now time.Time) bool {
 }
 
 // warnAboutLimit records an Event about the Services whose objects are deleted later.
-func (s *sweeper) warnAboutLimit(name string, left int) {
+func (s *sweeper) warnAboutLimit(ctx context.Context, name string, left int) {
 	svc := &v1.Service{}
 	svc.Namespace, svc.Name, _ = strings.Cut(name, "/")
 	text := fmt.Sprintf("Objects of %d Services that no longer exist are in NSX-T. Those of %d are deleted later, %d every %s", left+sweepLimit, left, sweepLimit, sweepPeriod)
-	klog.InfoS(text)
+	klog.FromContext(ctx).Info("Objects of more Services that no longer exist are in NSX-T than are deleted at once", "left", left)
 	s.LoadBalancers.services.Report(svc, []service.Warning{service.Warn(SweepLimited, "%s", text)})
 }

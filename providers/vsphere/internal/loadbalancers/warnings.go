@@ -12,6 +12,8 @@ const (
 	AddressKept service.Reason = "AddressKept"
 	// PoolChanged: a person has replaced the members of a pool.
 	PoolChanged service.Reason = "PoolChanged"
+	// SNATChanged: a pool has the translation of addresses of a changed cloud-config.
+	SNATChanged service.Reason = "SNATChanged"
 	// SweepLimited: objects of many Services that no longer exist are deleted little by little.
 	SweepLimited service.Reason = "SweepLimited"
 	// ClientAddressHidden: Nodes do not see the addresses of clients.

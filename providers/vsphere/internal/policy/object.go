@@ -192,6 +192,11 @@ func (o *Object) Created() time.Time {
 	return time.UnixMilli(o.CreateTime)
 }
 
+// HasMemberGroup reports whether the members of a pool are those of a group.
+func (o *Object) HasMemberGroup() bool {
+	return len(o.MemberGroup) > 0 && string(o.MemberGroup) != "null"
+}
+
 // Row returns the object as it is in a list.
 func (o *Object) Row() *Object {
 	row := *o

@@ -33,16 +33,22 @@ type Request struct {
 	Ports []service.Port
 	// Families are the IP families of the load balancer, that of the first address first.
 	Families []address.Family
-	// Members are the addresses of Nodes of each family.
+	// Members are the addresses of Nodes, those of families too that the Service does not have:
+	// its load balancer may.
 	Members map[address.Family][]Member
 	// HealthCheckNodePort is that of externalTrafficPolicy Local, else 0.
 	HealthCheckNodePort int32
-	// SourceRanges are the clients that may connect, sorted; nil is all.
+	// SourceRanges are the clients that may connect, sorted; nil is all. Those of families in Open
+	// may, too.
 	SourceRanges []netip.Prefix
+	Open         []address.Family
 	// Affinity keeps clients at their Node.
 	Affinity bool
 	// Address is the one that is requested, if it is valid.
 	Address netip.Addr
+	// Refused is why the load balancer cannot be that of the Service. It means apierr.ErrInvalid;
+	// only the Members are valid then.
+	Refused error
 }
 
 // Member is a Node behind a load balancer.
@@ -58,8 +64,8 @@ func (c *Config) NamesOf(cluster string, svc *v1.Service) policy.Names {
 	}
 }
 
-// New returns the request of a Service. Every error means apierr.ErrInvalid.
-func (c *Config) New(cluster string, svc *v1.Service, nodes []*v1.Node) (*Request, []service.Warning, error) {
+// New returns the request of a Service.
+func (c *Config) New(cluster string, svc *v1.Service, nodes []*v1.Node) (*Request, []service.Warning) {
 	p := parser{svc: svc, reader: annotation.NewReader(svc), request: &Request{Names: c.NamesOf(cluster, svc)}}
 	p.readClass(c)
 	p.readPorts()
@@ -69,12 +75,10 @@ func (c *Config) New(cluster string, svc *v1.Service, nodes []*v1.Node) (*Reques
 	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
 		p.request.HealthCheckNodePort = svc.Spec.HealthCheckNodePort
 	}
-	if err := errors.Join(append(p.problems, p.reader.Err())...); err != nil {
-		return nil, nil, err
-	}
 	p.readNodes(nodes)
+	p.request.Refused = errors.Join(append(p.problems, p.reader.Err())...)
 
-	return p.request, p.warnings, nil
+	return p.request, p.warnings
 }
 
 type parser struct {
@@ -145,7 +149,7 @@ func (p *parser) readFamilies() {
 }
 
 // readSourceRanges reads the ranges of the spec, or else of the annotation. All addresses of
-// a family are no restriction: those of IPv4 are the default.
+// each family, or of any alone, are no restriction: those of IPv4 are the default.
 func (p *parser) readSourceRanges() {
 	networks, err := helpers.GetLoadBalancerSourceRanges(p.svc)
 	if err != nil {
@@ -154,11 +158,13 @@ func (p *parser) readSourceRanges() {
 		return
 	}
 	ranges := lists.Map(slices.Collect(maps.Values(networks)), prefixOf)
-	if slices.ContainsFunc(ranges, func(prefix netip.Prefix) bool { return prefix.Bits() == 0 }) {
+	open, some := lists.Split(ranges, func(prefix netip.Prefix) bool { return prefix.Bits() == 0 })
+	families := lists.Map(open, func(prefix netip.Prefix) address.Family { return address.FamilyOf(prefix.Addr()) })
+	if len(some) == 0 || len(lists.Without(p.request.Families, families)) == 0 {
 		return
 	}
-	slices.SortFunc(ranges, netip.Prefix.Compare)
-	p.request.SourceRanges = ranges
+	slices.SortFunc(some, netip.Prefix.Compare)
+	p.request.SourceRanges, p.request.Open = some, families
 }
 
 func prefixOf(network *net.IPNet) netip.Prefix {
@@ -186,14 +192,12 @@ func (p *parser) readNodes(nodes []*v1.Node) {
 	p.request.Members = map[address.Family][]Member{}
 	var skipped []string
 	for _, node := range nodes {
-		for _, family := range p.request.Families {
-			ip, ok := internalIP(node, family)
-			if !ok {
+		for _, family := range []address.Family{address.IPv4, address.IPv6} {
+			if ip, ok := internalIP(node, family); ok {
+				p.request.Members[family] = append(p.request.Members[family], Member{node.Name, ip})
+			} else if slices.Contains(p.request.Families, family) {
 				skipped = append(skipped, node.Name)
-
-				continue
 			}
-			p.request.Members[family] = append(p.request.Members[family], Member{node.Name, ip})
 		}
 	}
 	slices.Sort(skipped)

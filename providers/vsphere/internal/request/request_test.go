@@ -69,7 +69,6 @@ func TestNew(t *testing.T) {
 			},
 			func(r *request.Request) {
 				r.Class, r.Families = dual, []address.Family{address.IPv6, address.IPv4}
-				r.Members[address.IPv6] = six
 			}, nil,
 		},
 		"one pool": {
@@ -78,7 +77,7 @@ func TestNew(t *testing.T) {
 				svc.Spec.IPFamilies, svc.Spec.IPFamilyPolicy = []v1.IPFamily{v1.IPv6Protocol, v1.IPv4Protocol}, new(v1.IPFamilyPolicyPreferDualStack)
 			},
 			func(r *request.Request) {
-				r.Families, r.Members = []address.Family{address.IPv6}, map[address.Family][]request.Member{address.IPv6: six}
+				r.Families = []address.Family{address.IPv6}
 			}, nil,
 		},
 		"address": {"of a family", func(svc *v1.Service) { svc.Spec.LoadBalancerIP = "203.0.113.7" }, func(r *request.Request) { r.Address = netip.MustParseAddr("203.0.113.7") }, nil},
@@ -90,7 +89,15 @@ func TestNew(t *testing.T) {
 		"annotation": {"if the spec has none", func(svc *v1.Service) {
 			svc.Annotations["service.beta.kubernetes.io/load-balancer-source-ranges"] = "2001:db8::/32,10.0.0.0/8"
 		}, func(r *request.Request) { r.SourceRanges = ranges("10.0.0.0/8", "2001:db8::/32") }, nil},
-		"all": {"are no restriction", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "::/0"} }, func(*request.Request) {}, nil},
+		"all":      {"of the family are no restriction", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "0.0.0.0/0"} }, func(*request.Request) {}, nil},
+		"all IPv6": {"alone are none either", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"::/0"} }, func(*request.Request) {}, nil},
+		"one family": {
+			"is open, and not the other",
+			func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "::/0"} },
+			func(r *request.Request) {
+				r.SourceRanges, r.Open = ranges("10.0.0.0/8"), []address.Family{address.IPv6}
+			}, nil,
+		},
 		"affinity": {
 			"needs a profile",
 			func(svc *v1.Service) {
@@ -106,14 +113,11 @@ func TestNew(t *testing.T) {
 			svc := web(tc.change)
 			want := &request.Request{
 				Names: settings.NamesOf("east", svc), Class: fallback, Ports: []service.Port{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}},
-				Families: []address.Family{address.IPv4}, Members: map[address.Family][]request.Member{address.IPv4: four},
+				Families: []address.Family{address.IPv4}, Members: map[address.Family][]request.Member{address.IPv4: four, address.IPv6: six},
 			}
 			tc.want(want)
-			got, warnings, err := settings.New("east", svc, nodes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); diff != "" {
+			got, warnings := settings.New("east", svc, nodes)
+			if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			var reasons []service.Reason
@@ -127,7 +131,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestNewRefuses (VS-LB-8, VS-LB-9, VS-LB-12): mistakes are errors, all at once.
+// TestNewRefuses (VS-LB-8, VS-LB-9, VS-LB-12): mistakes are errors, all at once, beside the members.
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -151,9 +155,9 @@ func TestNewRefuses(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, warnings, err := settings.New("east", web(tc.change), nil)
-			if diff := cmp.Diff(tc.want, fmt.Sprint(err)); diff != "" || !errors.Is(err, apierr.ErrInvalid) || got != nil || warnings != nil {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			got, _ := settings.New("east", web(tc.change), []*v1.Node{kubetest.Node("a", kubetest.Address(v1.NodeInternalIP, "10.0.0.1"))})
+			if diff := cmp.Diff(tc.want, fmt.Sprint(got.Refused)); diff != "" || !errors.Is(got.Refused, apierr.ErrInvalid) || len(got.Members[address.IPv4]) != 1 {
+				t.Errorf("%s: members %v (-want +got):\n%s", tc.reason, got.Members, diff)
 			}
 		})
 	}
