@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -21,6 +22,9 @@ type Limits struct {
 	// refused login is enough for an account of which none was accepted: the process may
 	// have been started again and again.
 	Interval time.Duration
+	// LostInterval is the time in which logins without a response add to the failures.
+	// Default: Interval.
+	LostInterval time.Duration
 	// PerPassword and PerAccount are how many logins may fail in an interval, with one
 	// password and with all passwords of an account, so that a new one can be tried at once.
 	PerPassword, PerAccount int
@@ -169,7 +173,7 @@ func (g *Guard) record(r Request, s *secret, result Result, err error) {
 		a.accept(s)
 	case Refused:
 		err = fmt.Errorf("%s refused %s at %s: %w", r.Target, r.Account, at, err)
-		a.failures = append(a.failures, failure{secretKey: s.secretKey, at: now, refused: true, cause: err})
+		a.fail(failure{secretKey: s.secretKey, until: now.Add(g.limits.Interval), refused: true, cause: err})
 		delays := g.limits.Delays
 		if s.accepted {
 			delays = g.limits.DelaysIfAccepted
@@ -178,7 +182,7 @@ func (g *Guard) record(r Request, s *secret, result Result, err error) {
 	case Lost:
 		if !s.right() {
 			err = fmt.Errorf("%s did not respond to the login of %s at %s: %w", r.Target, r.Account, at, err)
-			a.failures = append(a.failures, failure{secretKey: s.secretKey, at: now, cause: err})
+			a.fail(failure{secretKey: s.secretKey, until: now.Add(cmp.Or(g.limits.LostInterval, g.limits.Interval)), cause: err})
 		}
 	case Failed:
 	}
@@ -190,7 +194,7 @@ func (g *Guard) record(r Request, s *secret, result Result, err error) {
 type account struct {
 	secrets  map[secretKey]*secret
 	underWay []*secret // of each login under way
-	failures []failure // in order, without those that are too old to count
+	failures []failure // that still count, in order of until
 	accepted bool      // whether a password was
 }
 
@@ -214,7 +218,7 @@ func (s *secret) right() bool { return s.accepted && s.delay.cause == nil }
 // failure is a login that was refused, or that may have been.
 type failure struct {
 	secretKey
-	at      time.Time
+	until   time.Time // it counts until then
 	refused bool
 	cause   error
 }
@@ -228,7 +232,7 @@ func (g *Guard) find(r Request) (*account, *secret) {
 		g.accounts[r.Account] = a
 	}
 	now := g.clock.Now()
-	a.failures = slices.DeleteFunc(a.failures, func(f failure) bool { return now.Sub(f.at) >= g.limits.Interval })
+	a.failures = slices.DeleteFunc(a.failures, func(f failure) bool { return !now.Before(f.until) })
 	maps.DeleteFunc(a.secrets, func(_ secretKey, s *secret) bool {
 		return !s.accepted && !slices.Contains(a.underWay, s) && now.Sub(s.delay.Until()) > retention
 	})
@@ -240,6 +244,12 @@ func (g *Guard) find(r Request) (*account, *secret) {
 	}
 
 	return a, s
+}
+
+// fail stores a failure, in order.
+func (a *account) fail(f failure) {
+	a.failures = append(a.failures, f)
+	slices.SortStableFunc(a.failures, func(x, y failure) int { return x.until.Compare(y.until) })
 }
 
 // accept stores that a target has accepted a password. It has then accepted it in the
@@ -264,11 +274,11 @@ func (a *account) of(s *secret) (failures []failure) {
 func (g *Guard) check(a *account, s *secret) error {
 	now := g.clock.Now()
 	until, cause := s.delay.Until(), s.delay.cause
-	for _, free := range []time.Time{
-		g.limits.free(a.of(s), g.limits.PerPassword), g.limits.free(a.failures, g.limits.PerAccount), g.settled(a),
+	for _, end := range []time.Time{
+		free(a.of(s), g.limits.PerPassword), free(a.failures, g.limits.PerAccount), g.settled(a),
 	} {
-		if free.After(until) {
-			until, cause = free, a.failures[len(a.failures)-1].cause
+		if end.After(until) {
+			until, cause = end, a.failures[len(a.failures)-1].cause
 		}
 	}
 	if now.Before(until) {
@@ -279,12 +289,12 @@ func (g *Guard) check(a *account, s *secret) error {
 }
 
 // free returns when failures are fewer than a limit again. It is zero if they are now.
-func (l Limits) free(failures []failure, limit int) time.Time {
+func free(failures []failure, limit int) time.Time {
 	if len(failures) < limit {
 		return time.Time{}
 	}
 
-	return failures[len(failures)-limit].at.Add(l.Interval)
+	return failures[len(failures)-limit].until
 }
 
 // settled returns when the first interval ends, if a login of the account was refused and

@@ -149,6 +149,44 @@ func TestTimesOfLogins(t *testing.T) {
 	}
 }
 
+// Logins without a response may count for a shorter time than refused ones, which still
+// count as long as before.
+func TestLostInterval(t *testing.T) {
+	t.Parallel()
+	short := limits
+	short.LostInterval = time.Minute
+	for name, tc := range map[string]struct {
+		reason string
+		first  login.Result
+		want   []int // seconds
+	}{
+		"Lost":    {"two in a minute", login.Lost, []int{0, 0, 60, 60, 120, 120}},
+		"Refused": {"after the delay, one in a minute, until the refused one no longer counts", login.Refused, []int{0, 15, 75, 135, 181, 195}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake := clocktesting.NewFakeClock(time.Now())
+			g := login.NewGuard(short, fake)
+			try(t, g, request("p"), login.Failed)
+			fake.Step(short.Interval)
+			begun, result := fake.Now(), tc.first
+			var got []int
+			for len(got) < len(tc.want) {
+				if notTried, ok := errors.AsType[*login.NotTriedError](g.Check(request("p"))); ok {
+					fake.SetTime(notTried.Until)
+				}
+				if !try(t, g, request("p"), result) {
+					t.Fatal("a login is not allowed at the time that the error has")
+				}
+				got, result = append(got, int(fake.Since(begun).Seconds())), login.Lost
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nseconds of the logins: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // Every password may fail, until the account may not. The error has the account, what
 // happened when, the time of the next login, and the failure.
 func TestAccountHasOneLimit(t *testing.T) {
@@ -356,23 +394,33 @@ func (s *schedule) most(match func(*attempt) bool) (most int) {
 
 // Whatever happens, no password fails more than twice within the time that locks an account,
 // no account more than three times, and one login is refused at
-// the beginning of a process.
+// the beginning of a process. If logins without a response count for a shorter time, this
+// is so for those that are refused.
 func TestLimitsHold(t *testing.T) {
 	t.Parallel()
-	for name, results := range map[string][]login.Result{
-		"NothingAccepted": {login.Refused, login.Lost},
-		"Any":             {login.Refused, login.Lost, login.Accepted, login.Failed},
+	for name, tc := range map[string]struct {
+		lost    time.Duration
+		results []login.Result
+	}{
+		"NothingAccepted": {0, []login.Result{login.Refused, login.Lost}},
+		"Any":             {0, []login.Result{login.Refused, login.Lost, login.Accepted, login.Failed}},
+		"LostInterval":    {time.Minute, []login.Result{login.Refused, login.Lost, login.Accepted, login.Failed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			limits := limits
+			limits.LostInterval = tc.lost
 			rapid.Check(t, func(rt *rapid.T) {
 				fake := clocktesting.NewFakeClock(time.Now())
 				start := fake.Now()
 				s := &schedule{
-					T: rt, clock: fake, guard: login.NewGuard(limits, fake), results: results, right: map[login.Request]bool{},
+					T: rt, clock: fake, guard: login.NewGuard(limits, fake), results: tc.results, right: map[login.Request]bool{},
 				}
 				for range rapid.IntRange(1, 120).Draw(rt, "steps") {
 					s.step()
+				}
+				if tc.lost > 0 {
+					s.failed = slices.DeleteFunc(s.failed, func(a *attempt) bool { return a.result == login.Lost })
 				}
 				for _, password := range []config.Secret{"a", "b", "c", "d"} {
 					n := s.most(func(a *attempt) bool { return a.request.Password == password })

@@ -54,9 +54,13 @@ type Password struct {
 // LoginLimits are those of a manager, which locks an account for 15 minutes after 5
 // refused logins in 15 minutes, the API included:
 // https://docs.vmware.com/en/VMware-NSX-T-Data-Center/3.2/administration/GUID-99BAED85-D754-4589-9050-72A1AB528C10.html.
+// A login without a response counts for a minute. If it was refused, the password is wrong
+// and no call succeeds anyhow: at worst, the account is locked for longer. With the
+// interval of refused ones, a manager that restarts would end all calls for 15 minutes.
 func LoginLimits() login.Limits {
 	limits := login.DefaultLimits()
 	limits.Interval = 15*time.Minute + time.Second // clocks differ
+	limits.LostInterval = time.Minute
 
 	return limits
 }

@@ -182,6 +182,34 @@ func TestPassword(t *testing.T) {
 	})
 }
 
+// TestLostAtStart (VS-NSXT-5): a manager that cuts the first connections, or does not respond, refuses no password: it is
+// sent again a minute later.
+func TestLostAtStart(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]simserver.Fault{
+		"dropped": simserver.Drop(), "response dropped": simserver.DropResponse(), "no response in time": simserver.Slow(time.Minute),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			simulate(t, nsxt.Spec{}, password("secret"), func(f fixture) {
+				lost := f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.Always(), fault)
+				for range 5 {
+					if _, err := f.client.List(f.Context(), collection); !errors.Is(err, apierr.ErrUnavailable) {
+						f.Errorf("no response: %v", err)
+					}
+				}
+				if lost.Hits() != 2 {
+					f.Errorf("%d requests at once, want 2", lost.Hits())
+				}
+				f.cloud.Interceptor().Clear()
+				time.Sleep(time.Minute)
+				_, err := f.client.List(f.Context(), collection)
+				must(f, err)
+			})
+		})
+	}
+}
+
 // TestAuthentication (VS-NSXT-3, VS-NSXT-6): the ways to authenticate.
 func TestAuthentication(t *testing.T) {
 	t.Parallel()
