@@ -21,6 +21,7 @@ package credential
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // ErrNotFound means that a source has no credentials of this name.
@@ -31,6 +32,12 @@ var ErrNotFound = errors.New("no credentials")
 // is wrong; credentials that are complete are returned together with it. It must not
 // contain values.
 type Parse[C comparable] func(data map[string][]byte) (map[string]C, error)
+
+// Value returns the value of a key without one newline at its end, which files made by
+// hand have, and Secrets made from them.
+func Value(data map[string][]byte, key string) string {
+	return strings.TrimSuffix(string(data[key]), "\n")
+}
 
 // Source has credentials. Two values are the same version of them if they are equal.
 // It may be shared by any number of sessions, and is safe for concurrent use.

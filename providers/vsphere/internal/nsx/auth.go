@@ -117,14 +117,15 @@ func loginResult(err error) login.Result {
 	return login.Accepted
 }
 
-// ParseCredentials reads the Secret with the credentials of the manager.
+// ParseCredentials reads the Secret with the credentials of the manager. One newline at
+// the end of a value is removed.
 func ParseCredentials(data map[string][]byte) (map[string]Credentials, error) {
 	for _, key := range []string{"username", "password"} {
-		if len(data[key]) == 0 {
+		if credential.Value(data, key) == "" {
 			return nil, errors.New("key " + key + " is missing or empty")
 		}
 	}
-	credentials := Credentials{User: string(data["username"]), Password: config.Secret(data["password"])}
+	credentials := Credentials{User: credential.Value(data, "username"), Password: config.Secret(credential.Value(data, "password"))}
 
 	return map[string]Credentials{"": credentials}, nil
 }

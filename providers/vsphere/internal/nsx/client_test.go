@@ -17,6 +17,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential/credentialtest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/drain"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/login"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
@@ -245,6 +246,30 @@ func TestAuthentication(t *testing.T) {
 					f.Errorf("%s: %v, want %v", tc.reason, err, tc.want)
 				}
 			})
+		})
+	}
+}
+
+// TestParseCredentials (VS-NSXT-3): a Secret has user and password, each with a newline at its end if it was made from a file.
+func TestParseCredentials(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		user, password string
+		want           map[string]nsx.Credentials
+	}{
+		"plain":          {"u", "p", map[string]nsx.Credentials{"": {User: "u", Password: "p"}}},
+		"newlines":       {"u\n", "p\n", map[string]nsx.Credentials{"": {User: "u", Password: "p"}}},
+		"two newlines":   {"u", "p\n\n", map[string]nsx.Credentials{"": {User: "u", Password: "p\n"}}},
+		"no user":        {"", "p", nil},
+		"only a newline": {"u", "\n", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := nsx.ParseCredentials(credentialtest.Data("username", tc.user, "password", tc.password))
+			if diff := cmp.Diff(tc.want, got); diff != "" || (err == nil) != (tc.want != nil) {
+				t.Errorf("error %v, credentials (-want +got):\n%s", err, diff)
+			}
 		})
 	}
 }

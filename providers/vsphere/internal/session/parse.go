@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/credential"
 )
 
 // The suffixes of dotted keys, as in <server>.username.
@@ -109,11 +110,6 @@ func hasPart(problem error, server string) bool {
 	return found
 }
 
-// value returns the value of a key.
-func (p *parser) value(key string) string {
-	return strings.TrimSuffix(string(p.data[key]), "\n")
-}
-
 // readDotted stores a key of the dotted form, and reports whether it is one.
 func (p *parser) readDotted(key string) bool {
 	for _, end := range []string{dotUsername, dotPassword, dotManagerURL, dotManagerToken} {
@@ -134,7 +130,7 @@ func (p *parser) readSuffixed(key string) bool {
 		if !ok || id == "" {
 			continue
 		}
-		server := p.value(serverUnder + id)
+		server := credential.Value(p.data, serverUnder+id)
 		if server == "" {
 			err := fmt.Errorf("%w: %q has no %q", ErrIncomplete, key, serverUnder+id)
 			p.problems = append(p.problems, &partialError{err: err})
@@ -157,7 +153,7 @@ func (p *parser) set(sets map[string]*keySet, name, key, end string) *keySet {
 		sets[name] = s
 	}
 	s.key = key
-	switch value := p.value(key); end {
+	switch value := credential.Value(p.data, key); end {
 	case dotUsername:
 		s.credentials.User = value
 	case dotPassword:
