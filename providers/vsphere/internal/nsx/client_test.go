@@ -318,6 +318,49 @@ func TestToken(t *testing.T) {
 	})
 }
 
+// TestTokenNotRenewed (VS-NSXT-6): while an access token cannot be renewed, it is used until its lifetime is over or the
+// manager refuses it, and not after that.
+func TestTokenNotRenewed(t *testing.T) {
+	t.Parallel()
+	auth := func(cloud *nsxt.Cloud) nsx.Auth { return nsx.NewToken(cloud.AuthHost(), "r", transport(cloud)) }
+	for name, end := range map[string]func(fixture){
+		"over": func(fixture) { time.Sleep(90 * time.Second) },
+		"refused": func(f fixture) {
+			f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.First(1), nsxt.Fault(http.StatusUnauthorized, 0))
+			if _, err := f.client.List(f.Context(), collection); !errors.Is(err, apierr.ErrUnavailable) {
+				f.Errorf("refused: %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			simulate(t, nsxt.Spec{Token: nsxt.Token{Refresh: "r", Lifetime: 10 * time.Minute}}, auth, func(f fixture) {
+				_, err := f.client.List(f.Context(), collection)
+				must(f, err)
+				time.Sleep(510 * time.Second)
+				failed := f.cloud.Interceptor().Inject("CreateToken", simserver.Always(), simserver.Status(http.StatusBadGateway))
+				for range 20 {
+					_, err := f.client.List(f.Context(), collection)
+					must(f, err)
+				}
+				if failed.Hits() != 1 {
+					f.Errorf("%d exchanges by 20 calls, want 1", failed.Hits())
+				}
+				end(f)
+				calls := f.cloud.Interceptor().Count("ListStaticRoutes")
+				_, err = f.client.List(f.Context(), collection)
+				if more := f.cloud.Interceptor().Count("ListStaticRoutes") - calls; !errors.Is(err, apierr.ErrUnavailable) || more != 0 {
+					f.Errorf("after the end: %d calls with the token, error %v", more, err)
+				}
+				f.cloud.Interceptor().Clear()
+				time.Sleep(time.Minute)
+				_, err = f.client.List(f.Context(), collection)
+				must(f, err)
+			})
+		})
+	}
+}
+
 // TestClosed: no write is sent after Close, or waited for.
 func TestClosed(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,7 @@ type Token struct {
 	lock    chan struct{}
 	access  config.Secret
 	renewAt time.Time
+	expires time.Time
 	refused time.Time // when the manager last refused one
 	backoff login.Backoff
 }
@@ -83,7 +84,7 @@ func (t *Token) authorize(ctx context.Context, header http.Header) (func(error) 
 }
 
 // current returns the access token. It is exchanged if there is none, or 80 % of its
-// lifetime are over.
+// lifetime are over. If that fails, it is used for the rest.
 func (t *Token) current(ctx context.Context) (config.Secret, error) {
 	select {
 	case t.lock <- struct{}{}:
@@ -94,8 +95,18 @@ func (t *Token) current(ctx context.Context) (config.Secret, error) {
 	if t.access != "" && t.clock.Now().Before(t.renewAt) {
 		return t.access, nil
 	}
-	if err := t.backoff.Err(t.clock.Now()); err != nil {
+	if err := t.renew(ctx); err != nil && (t.access == "" || !t.clock.Now().Before(t.expires)) {
 		return "", err
+	}
+
+	return t.access, nil
+}
+
+// renew exchanges the access token, unless that failed a moment ago. It is called with the
+// lock held.
+func (t *Token) renew(ctx context.Context) error {
+	if err := t.backoff.Err(t.clock.Now()); err != nil {
+		return err
 	}
 	access, lifetime, err := t.exchange(ctx)
 	now := t.clock.Now()
@@ -104,14 +115,14 @@ func (t *Token) current(ctx context.Context) (config.Secret, error) {
 			t.backoff.Fail(now, tokenDelays(), err)
 		}
 
-		return "", err
+		return err
 	}
 	if t.access != "" {
 		t.backoff = login.Backoff{} // the manager has accepted the former one
 	}
-	t.access, t.renewAt = access, now.Add(lifetime*8/10)
+	t.access, t.renewAt, t.expires = access, now.Add(lifetime*8/10), now.Add(lifetime)
 
-	return access, nil
+	return nil
 }
 
 // exchange gets an access token.
