@@ -40,7 +40,8 @@ func TestRealization(t *testing.T) {
 	}
 }
 
-// TestOperation: calls are counted by their last collection.
+// TestOperation: calls are counted by their last collection. Each path has a name, since paths come from objects of the
+// manager, too.
 func TestOperation(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]request{
@@ -50,6 +51,14 @@ func TestOperation(t *testing.T) {
 		"DeleteIpAllocations":  {method: "DELETE", path: "/infra/ip-pools/p/ip-allocations/a"},
 		"ListRealizedEntities": {method: "GET", path: "/infra/realized-state/realized-entities"},
 		"ListQuery":            {method: "GET", path: "/search/query"},
+		"ListInfra":            {method: "GET", path: "/infra"},
+		"PutInfra":             {method: "PUT", path: "infra/"},
+		"ListAB":               {method: "GET", path: "/global-infra/x/a--b"},
+		"PutC":                 {method: "PUT", path: "/global-infra/x/-c-"},
+		"Delete":               {method: "DELETE", path: "/global-infra/x/-"},
+		"Get":                  {method: "GET", path: "/infra//x"},
+		"List":                 {method: "GET", path: "/"},
+		"Put":                  {method: "PUT", path: ""},
 	} {
 		if got := r.operation(); got != want {
 			t.Errorf("%s %s is %s, want %s", r.method, r.path, got, want)

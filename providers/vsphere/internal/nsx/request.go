@@ -35,12 +35,12 @@ type request struct {
 func (r request) operation() string {
 	parts := strings.Split(strings.Trim(r.path, "/"), "/")
 	verb := r.method[:1] + strings.ToLower(r.method[1:])
-	if n := len(parts); n%2 == 1 && parts[0] == "infra" && parts[1] != "realized-state" {
+	if n := len(parts); n > 1 && n%2 == 1 && parts[0] == "infra" && parts[1] != "realized-state" {
 		parts = parts[:n-1]
 	} else if r.method == http.MethodGet {
 		verb = "List"
 	}
-	for word := range strings.SplitSeq(parts[len(parts)-1], "-") {
+	for word := range strings.FieldsSeq(strings.ReplaceAll(parts[len(parts)-1], "-", " ")) {
 		verb += strings.ToUpper(word[:1]) + word[1:]
 	}
 
