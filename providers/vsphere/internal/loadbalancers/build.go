@@ -81,6 +81,16 @@ func (d *desired) read(o *observed, paths ...string) {
 	}
 }
 
+// use keeps objects that the Service needs. None can be one of another cluster.
+func (b *builder) use(paths ...string) {
+	for _, path := range paths {
+		b.keep[path] = true
+		if slices.Contains(b.foreign, path) {
+			b.refused = apierr.Mark(apierr.ErrConflict, fmt.Errorf("%s is an object of another cluster with the same name", path))
+		}
+	}
+}
+
 // buildLBService builds the LBService of the cluster if it is missing.
 func (b *builder) buildLBService() {
 	if b.in.settings.LBServiceID == "" && b.o.lbServices[b.o.lbService] == nil && !b.o.atGateway[b.o.lbService] {
@@ -99,7 +109,7 @@ func (b *builder) buildGroup() {
 	if g.existing != nil {
 		g.path = g.existing.Path
 	}
-	b.keep[g.path] = true
+	b.use(g.path)
 	b.group = g
 }
 
@@ -148,6 +158,9 @@ func (b *builder) buildAddress(family, second address.Family) wantedAddress {
 		if a.replaced = requested.IsValid() && ip != requested; a.replaced {
 			b.read(b.o, b.serverPaths(second)...) // one may have the address
 		}
+	}
+	if !a.ip.IsValid() {
+		b.use(a.allocation)
 	}
 	if !a.ip.IsValid() && (b.o.objects[a.allocation] == nil || a.replaced) {
 		a.missing = new(b.o.names.NewAllocation(requested))
@@ -228,12 +241,7 @@ func (b *builder) buildPort(a *wantedAddress, served service.Port) {
 		b.read(b.o, used)
 	}
 	b.buildMonitor(&w, served)
-	for _, path := range []string{w.server.path, w.pool.path} {
-		b.keep[path] = true
-		if slices.Contains(b.foreign, path) {
-			b.refused = apierr.Mark(apierr.ErrConflict, fmt.Errorf("%s is an object of another cluster with the same name", path))
-		}
-	}
+	b.use(w.server.path, w.pool.path)
 	b.ports = append(b.ports, w)
 }
 
@@ -267,7 +275,7 @@ func (b *builder) buildMonitor(w *wantedPort, served service.Port) {
 	} else {
 		b.read(b.o, used...)
 	}
-	b.keep[m.path] = true
+	b.use(m.path)
 	w.monitor, w.pool.monitors = m, []string{m.path}
 }
 
