@@ -186,8 +186,12 @@ func TestOutdatedSearch(t *testing.T) {
 // TestTakenID (VS-LB-3): an object of others with the ID of a new one is an error at once.
 func TestTakenID(t *testing.T) {
 	t.Parallel()
-	for _, resourceType := range []string{"LBPool", "LBVirtualServer", "LBTcpMonitorProfile"} {
-		simulate(t, options{}, func(f *fixture) {
+	for resourceType, others := range map[string][]any{
+		"LBPool":              tags("owner", "vsphere-cloud-controller-manager", "cluster", "east", "service", "default/other"),
+		"LBVirtualServer":     tags("owner", "vsphere-cloud-controller-manager", "cluster", "west", "service", "default/web"),
+		"LBTcpMonitorProfile": nil,
+	} {
+		simulate(t, options{spec: nsxt.Spec{Tier1s: []nsxt.Tier1{{ID: "t2", EdgeCluster: true}}}}, func(f *fixture) {
 			svc := service("web")
 			f.must(f.ensure(svc, node(1)))
 			path := f.only(resourceType)
@@ -199,7 +203,11 @@ func TestTakenID(t *testing.T) {
 					delete(taken, field)
 				}
 			}
-			taken["tags"] = []any{map[string]any{"scope": "cluster", "tag": "west"}, map[string]any{"scope": "service", "tag": "default/web"}}
+			taken["tags"] = others
+			if resourceType == "LBVirtualServer" {
+				taken["lb_service_path"] = "/infra/lb-services/theirs"
+				f.must(f.Put("/infra/lb-services/theirs", nsxt.Object{"connectivity_path": "/infra/tier-1s/t2", "size": "SMALL"}))
+			}
 			f.must(f.Put(path, taken))
 			calls := f.Calls()
 			if err := f.ensure(svc, node(1)); err == nil || !strings.Contains(err.Error(), path+" exists and is not of this Service") {
