@@ -22,7 +22,7 @@ import (
 // TestOwnWrites (VS-LB-5): own writes count while the search does not show them, and an unchanged Service costs no call.
 func TestOwnWrites(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{spec: nsxt.Spec{SearchLag: 4 * time.Minute}}, func(f *fixture) {
+	simulate(t, options{spec: nsxt.Spec{SearchLag: 5*time.Minute - time.Second}}, func(f *fixture) {
 		svc := service("web")
 		f.must(f.ensure(svc, node(1)))
 		created := f.Resources()
@@ -31,8 +31,8 @@ func TestOwnWrites(t *testing.T) {
 		if f.Calls() != calls {
 			f.Errorf("%d calls for an unchanged Service", f.Calls()-calls)
 		}
-		for range 30 {
-			time.Sleep(11 * time.Second)
+		for range 50 {
+			time.Sleep(7 * time.Second) // a search is shared by two syncs
 			f.must(f.ensure(svc, node(1)))
 		}
 		if all := f.Interceptor(); f.Calls()-calls != all.Count("Search")-1+all.Count("ListLBAppProfiles")-1 {
@@ -78,6 +78,10 @@ func TestSharedSearch(t *testing.T) {
 		}
 		if f.Calls() != calls+2 || f.Interceptor().Count("GetLBService") != 1 { // a search, and the names of profiles
 			f.Errorf("%d of calls %v", f.Calls()-calls, f.Interceptor().Calls())
+		}
+		calls = f.Calls()
+		if _, exists, err := f.lbs.GetLoadBalancer(f.Context(), "east", services[0]); !exists || err != nil || f.Calls() != calls+1 {
+			f.Errorf("exists: %t, %v, after %d calls", exists, err, f.Calls()-calls)
 		}
 	})
 }
@@ -165,7 +169,7 @@ func TestListed(t *testing.T) {
 }
 
 // TestOutdatedSearch (VS-LB-5): objects that the search still shows, and are gone, are made again for a Service without an
-// address.
+// address. They are read once.
 func TestOutdatedSearch(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{spec: nsxt.Spec{SearchLag: 4 * time.Minute, DeletionTime: time.Second}}, func(f *fixture) {
@@ -179,6 +183,10 @@ func TestOutdatedSearch(t *testing.T) {
 		f.must(f.ensure(svc, node(1)))
 		if v := f.VirtualServers(); len(v) != 1 || v[0].Address != svc.Status.LoadBalancer.Ingress[0].IP {
 			f.Errorf("got %v", v)
+		}
+		calls := f.Calls()
+		if f.must(f.ensure(svc, node(1))); f.Calls() != calls {
+			f.Errorf("%d calls about what is known to be gone", f.Calls()-calls)
 		}
 	})
 }
@@ -386,17 +394,23 @@ func TestAddressKeptInUse(t *testing.T) {
 		f.Interceptor().Clear()
 		f.only("LBVirtualServer")
 		f.only("IpAddressAllocation")
-		// A deletion that does not happen.
+		// A deletion that does not happen, and one that may not have happened.
 		respond := func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusOK) }
-		f.Interceptor().Inject("DeleteLBVirtualServer", simserver.Always(), respond)
+		f.Interceptor().Inject("DeleteLBVirtualServer", simserver.Nth(1), respond)
+		f.Interceptor().Inject("DeleteLBVirtualServer", simserver.From(2), func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+			f.Interceptor().Inject("GetLBVirtualServer", simserver.Always(), nsxt.Fault(http.StatusForbidden, 289))
+			respond(w, r, h)
+		})
 		f.Interceptor().Inject("DeleteLBPool", simserver.Always(), respond)
 		f.Interceptor().Inject("DeleteLBMonitor", simserver.Always(), respond)
-		if err := f.remove(svc); err == nil || !strings.Contains(err.Error(), "still exists") {
-			f.Errorf("got %v", err)
+		for _, want := range []string{"still exists", "289"} {
+			if err := f.remove(svc); err == nil || !strings.Contains(err.Error(), want) {
+				f.Errorf("got %v, want %s", err, want)
+			}
+			f.only("IpAddressAllocation")
+			time.Sleep(6 * time.Minute)
 		}
-		f.only("IpAddressAllocation")
 		f.Interceptor().Clear()
-		time.Sleep(6 * time.Minute)
 		f.must(f.remove(svc))
 		if diff := cmp.Diff([]string{}, f.Leaks()); diff != "" {
 			f.Errorf("left (-want +got):\n%s", diff)
