@@ -452,27 +452,61 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// TestManagedLBService (VS-LB-2): the LBService of the cluster is made with the first Service, deleted with the last one, and
-// made again later.
+// TestManagedLBService (VS-LB-2, VS-LB-7): the LBService of the cluster is made with the first Service, deleted with the last
+// one, and made again later. Each is waited for.
 func TestManagedLBService(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{settings: managed(vspheretest.Tier1, "MEDIUM")}, func(f *fixture) {
-		for range 2 {
-			a, b := service("a"), service("b")
+	spec := nsxt.Spec{RealizationTimes: map[string]time.Duration{"lb-services": 5 * time.Second}}
+	simulate(t, options{spec, managed(vspheretest.Tier1, "MEDIUM")}, func(f *fixture) {
+		for round, age := range []time.Duration{0, 6 * time.Minute, 0} {
+			a, b, began := service("a"), service("b"), time.Now()
 			f.must(f.ensure(a, node(1)))
+			if took := time.Since(began); took < 5*time.Second {
+				f.Errorf("the first address is published after %s", took)
+			}
 			f.must(f.ensure(b, node(1)))
 			path := f.only("LBService")
 			if o, _ := f.Get(path); o["size"] != "MEDIUM" || o["connectivity_path"] != vspheretest.Tier1 {
 				f.Errorf("got %v", o)
 			}
+			time.Sleep(age)
 			f.must(f.remove(a))
 			f.only("LBService")
+			if n := f.Interceptor().Count("DeleteLBService"); n != round {
+				f.Errorf("%d deletions of an LBService that another Service uses", n-round)
+			}
 			f.must(f.remove(b))
 			if diff := cmp.Diff([]string{}, f.Leaks()); diff != "" {
 				f.Errorf("left (-want +got):\n%s", diff)
 			}
 		}
 	})
+}
+
+// TestLBServiceOfPeople (VS-LB-2, VS-LB-5): the LBService stays if people have a virtual server in it, or have made it theirs
+// meanwhile. The Service is deleted.
+func TestLBServiceOfPeople(t *testing.T) {
+	t.Parallel()
+	for reason, change := range map[string]func(f *fixture, path string){
+		"a virtual server": func(f *fixture, path string) {
+			f.must(f.Put("/infra/lb-virtual-servers/mine", nsxt.Object{
+				"ip_address": "198.51.100.1", "ports": []any{"80"}, "application_profile_path": "/infra/lb-app-profiles/default-tcp-lb-app-profile", "lb_service_path": path,
+			}))
+		},
+		"another owner": func(f *fixture, path string) {
+			f.edit(path, nsxt.Object{"tags": tags("owner", "me", "cluster", "east")})
+		},
+	} {
+		simulate(t, options{settings: managed(vspheretest.Tier1, "SMALL")}, func(f *fixture) {
+			svc := service("web")
+			f.must(f.ensure(svc, node(1)))
+			change(f, f.only("LBService"))
+			f.must(f.remove(svc))
+			if left := f.List("IpAddressAllocation"); len(f.List("LBService")) != 1 || len(left) > 0 {
+				f.Errorf("%s: left %v, and %v", reason, f.List("LBService"), left)
+			}
+		})
+	}
 }
 
 // TestLBServiceInUse (VS-LB-2): the LBService stays if another Service is about to use it.
