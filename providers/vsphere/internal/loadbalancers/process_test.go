@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/clock"
 
@@ -42,7 +43,8 @@ type process struct {
 
 	settings request.Config
 	client   *nsx.Client
-	ctx      context.Context //nolint:containedctx // that of the process
+	kube     kubernetes.Interface // that of the last sweep
+	ctx      context.Context      //nolint:containedctx // that of the process
 	kill     context.CancelFunc
 }
 

@@ -3,6 +3,8 @@ package loadbalancers_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
@@ -22,6 +26,7 @@ import (
 func (p *process) sweep(cluster string, allowDefaultName bool, d time.Duration, services ...*v1.Service) {
 	p.Helper()
 	client := kubetest.NewClientset()
+	p.kube = client
 	for _, svc := range services {
 		if _, err := client.CoreV1().Services(svc.Namespace).Create(p.Context(), svc, metav1.CreateOptions{}); err != nil {
 			p.Fatal(err)
@@ -167,6 +172,51 @@ func TestSweepYoung(t *testing.T) {
 	})
 }
 
+// TestSweepLBService (VS-LB-2, VS-LB-14): an LBService of the cluster without virtual servers is deleted, unless it was created a
+// short time ago.
+func TestSweepLBService(t *testing.T) {
+	t.Parallel()
+	inProcess(t, nsxt.Spec{}, func(p *process) {
+		unused := nsxt.Object{"connectivity_path": vspheretest.Tier1, "size": "LARGE", "tags": tags("owner", policy.Program, "cluster", testCluster)}
+		p.must(p.Put("/infra/lb-services/unused", unused))
+		p.settle()
+		go func() {
+			time.Sleep(25 * time.Minute)
+			p.must(p.Delete("/infra/lb-services/unused"))
+			time.Sleep(time.Minute)
+			p.must(p.Put("/infra/lb-services/unused", unused))
+		}()
+		for what, left := range []int{1, 0} {
+			p.sweep(testCluster, false, twoLooks)
+			if n := len(p.List("LBService")); n != left {
+				p.Errorf("%d times two looks: %d are left, want %d", what+1, n, left)
+			}
+		}
+	})
+}
+
+// TestSweepComes (VS-LB-14): a Service that comes during the look keeps its objects.
+func TestSweepComes(t *testing.T) {
+	t.Parallel()
+	inProcess(t, nsxt.Spec{}, func(p *process) {
+		for _, name := range []string{"a", "b"} {
+			p.must(p.Put("/infra/lb-pools/"+name, nsxt.Object{"tags": tags("owner", policy.Program, "cluster", testCluster, "service", "default/"+name)}))
+		}
+		p.settle()
+		p.Interceptor().Inject("DeleteLBPool", simserver.Nth(1), simserver.Before(func() {
+			svc := kubetest.Service("default", "b")
+			if _, err := p.kube.CoreV1().Services(svc.Namespace).Create(p.Context(), svc, metav1.CreateOptions{}); err != nil {
+				p.Error(err)
+			}
+			time.Sleep(time.Second)
+		}))
+		p.sweep(testCluster, false, twoLooks)
+		if left := slices.Collect(maps.Keys(p.List("LBPool"))); !slices.Equal(left, []string{"/infra/lb-pools/b"}) {
+			p.Errorf("left: %q", left)
+		}
+	})
+}
+
 // TestSweepEnds (VS-LB-14): a process can end at any call of the sweep. The next one goes on.
 func TestSweepEnds(t *testing.T) {
 	t.Parallel()
@@ -194,7 +244,8 @@ func TestSweepEnds(t *testing.T) {
 	}
 }
 
-// TestSweepLimit (VS-LB-14): objects of at most 50 Services are deleted after a look, with an Event about the others.
+// TestSweepLimit (VS-LB-14): objects of at most 50 Services are deleted after a look, with an Event about the others. Those with
+// a tag that is no name of a Service do not count.
 func TestSweepLimit(t *testing.T) {
 	t.Parallel()
 	inProcess(t, nsxt.Spec{}, func(p *process) {
@@ -205,11 +256,12 @@ func TestSweepLimit(t *testing.T) {
 				"tags": tags("owner", "vsphere-cloud-controller-manager", "cluster", testCluster, "service", fmt.Sprintf("default/old-%d", i)),
 			}))
 		}
+		p.must(p.Put("/infra/lb-pools/odd", nsxt.Object{"tags": tags("owner", "vsphere-cloud-controller-manager", "cluster", testCluster, "service", "a")}))
 		p.settle()
 		p.sweep(testCluster, false, twoLooks)
 		p.settle()
-		if n := len(p.List("LBPool")); n != 3 {
-			p.Errorf("%d are left, want 3", n)
+		if n := len(p.List("LBPool")); n != 3+1 {
+			p.Errorf("%d are left, want 3, and that of others", n)
 		}
 		if events := strings.Join(kubetest.Events(recorder), "\n"); !strings.Contains(events, "SweepLimited") {
 			p.Errorf("Events: %s", events)
