@@ -15,7 +15,6 @@ import (
 	"k8s.io/cloud-provider/service/helpers"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
@@ -66,7 +65,7 @@ func (c *Config) NamesOf(cluster string, svc *v1.Service) policy.Names {
 
 // New returns the request of a Service.
 func (c *Config) New(cluster string, svc *v1.Service, nodes []*v1.Node) (*Request, []service.Warning) {
-	p := parser{svc: svc, reader: annotation.NewReader(svc), request: &Request{Names: c.NamesOf(cluster, svc)}}
+	p := parser{svc: svc, request: &Request{Names: c.NamesOf(cluster, svc)}}
 	p.readClass(c)
 	p.readPorts()
 	p.readFamilies()
@@ -76,14 +75,13 @@ func (c *Config) New(cluster string, svc *v1.Service, nodes []*v1.Node) (*Reques
 		p.request.HealthCheckNodePort = svc.Spec.HealthCheckNodePort
 	}
 	p.readNodes(nodes)
-	p.request.Refused = errors.Join(append(p.problems, p.reader.Err())...)
+	p.request.Refused = errors.Join(p.problems...)
 
 	return p.request, p.warnings
 }
 
 type parser struct {
 	svc      *v1.Service
-	reader   *annotation.Reader
 	request  *Request
 	problems []error
 	warnings []service.Warning
