@@ -249,6 +249,22 @@ func TestLateName(t *testing.T) {
 	})
 }
 
+// TestNoProfiles (VS-LB-8): without the list of profiles, virtual servers that exist keep theirs, and none is created.
+func TestNoProfiles(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(f *fixture) {
+		f.seed()
+		f.SetDenied("ListLBAppProfiles")
+		f.must(f.ensure(service("web"), node(1), node(2)))
+		if v := f.VirtualServers(); f.Writes() != 1 || len(v[0].Members) != 2 {
+			f.Errorf("%d writes, %v", f.Writes(), v)
+		}
+		if err := f.ensure(service("other"), node(1)); !errors.Is(err, apierr.ErrDenied) || f.Writes() != 1 {
+			f.Errorf("%d writes, error %v", f.Writes(), err)
+		}
+	})
+}
+
 // TestIncompleteTags (VS-LB-3): objects of others with tags without a scope or a tag, or with a service without a slash, do
 // not matter, and stay.
 func TestIncompleteTags(t *testing.T) {
@@ -637,7 +653,7 @@ func TestFieldsSurvive(t *testing.T) {
 			time.Sleep(6 * time.Minute)
 			tuned := map[string]nsxt.Object{
 				"LBTcpMonitorProfile": {"interval": 30.0, "fall_count": 7.0}, "LBVirtualServer": {"access_log_enabled": true, "max_concurrent_connections": 100.0},
-				"LBPool": {"algorithm": "LEAST_CONNECTION", "snat_translation": map[string]any{"type": "LBSnatIpPool", "ip_addresses": []any{map[string]any{"ip_address": "10.0.0.200"}}}},
+				"LBPool": {"algorithm": "LEAST_CONNECTION", "member_group": nil, "snat_translation": map[string]any{"type": "LBSnatIpPool", "ip_addresses": []any{map[string]any{"ip_address": "10.0.0.200"}}}},
 				"Group":  {"extended_expression": []any{}},
 			}
 			for resourceType, fields := range tuned {
