@@ -196,7 +196,7 @@ func TestTakenID(t *testing.T) {
 	t.Parallel()
 	for resourceType, others := range map[string][]any{
 		"LBPool":              tags("owner", "vsphere-cloud-controller-manager", "cluster", "east", "service", "default/other"),
-		"LBVirtualServer":     tags("owner", "vsphere-cloud-controller-manager", "cluster", "west", "service", "default/web"),
+		"LBVirtualServer":     tags("owner", "vsphere-cloud-controller-manager", "cluster", "west", "service", "default/web", "port", "TCP/80"),
 		"LBTcpMonitorProfile": nil,
 	} {
 		simulate(t, options{spec: nsxt.Spec{Tier1s: []nsxt.Tier1{{ID: "t2", EdgeCluster: true}}}}, func(f *fixture) {
@@ -697,8 +697,12 @@ func TestUpdateCreatesNothing(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(f *fixture) {
 		svc := service("web")
-		if err := f.lbs.UpdateLoadBalancer(f.Context(), "east", svc, []*v1.Node{node(1)}); !errors.Is(err, apierr.ErrNotFound) || f.Writes() != 0 {
-			f.Errorf("%d writes, error %v", f.Writes(), err)
+		for _, what := range []string{"nothing", "an address"} {
+			if err := f.lbs.UpdateLoadBalancer(f.Context(), "east", svc, []*v1.Node{node(1)}); !errors.Is(err, apierr.ErrNotFound) || f.Writes() != 0 {
+				f.Errorf("%s: %d writes, error %v", what, f.Writes(), err)
+			}
+			f.must(f.Put("/infra/ip-pools/pool/ip-allocations/a", nsxt.Object{"tags": tags("owner", "vsphere-cloud-controller-manager", "cluster", "east", "service", "default/web")}))
+			time.Sleep(time.Minute)
 		}
 		f.must(f.ensure(svc, node(1)))
 		f.must(f.lbs.UpdateLoadBalancer(f.Context(), "east", svc, []*v1.Node{node(2), node(2)}))
