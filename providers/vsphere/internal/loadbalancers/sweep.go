@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
-	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 )
 
 const (
@@ -121,9 +119,7 @@ func (s *sweeper) exists(name string) bool {
 // before.
 func (s *sweeper) sweep(ctx context.Context, name string) error {
 	svc := &v1.Service{}
-	if svc.Namespace, svc.Name, _ = strings.Cut(name, "/"); policy.KindOf(name) == policy.LBServices {
-		svc = &v1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	}
+	svc.Namespace, svc.Name, _ = strings.Cut(name, "/") // a path has no namespace
 
 	return s.LoadBalancers.services.Read(ctx, svc, func(ctx context.Context, _ *state) error {
 		o, err := s.observe(ctx, s.cluster, svc)
