@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
@@ -618,7 +619,10 @@ func TestSlow(t *testing.T) {
 		spec := nsxt.Spec{RealizationTimes: map[string]time.Duration{kind: time.Minute}}
 		simulate(t, options{spec, managed(vspheretest.Tier1, "SMALL")}, func(f *fixture) {
 			svc, began := service("web"), time.Now()
-			for f.ensure(svc, node(1)) != nil && time.Since(began) < 10*time.Minute {
+			for err := f.ensure(svc, node(1)); err != nil && time.Since(began) < 10*time.Minute; err = f.ensure(svc, node(1)) {
+				if !apierr.Has[*api.RetryError](err) {
+					f.Errorf("%s: %v", kind, err)
+				}
 				time.Sleep(time.Second)
 			}
 			least, most := 15*time.Second, 25*time.Second
