@@ -159,9 +159,6 @@ func (b *builder) buildAddress(family, second address.Family) wantedAddress {
 			b.read(b.o, b.serverPaths(second)...) // one may have the address
 		}
 	}
-	if !a.ip.IsValid() {
-		b.use(a.allocation)
-	}
 	if !a.ip.IsValid() && (b.o.objects[a.allocation] == nil || a.replaced) {
 		a.missing = new(b.o.names.NewAllocation(requested))
 	}
