@@ -266,6 +266,30 @@ func TestNoProfiles(t *testing.T) {
 	})
 }
 
+// TestDenied (VS-LB-5): what cannot be read is not gone, and the error of a write names who has created the object.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	for op, want := range map[string]string{
+		"GetLBVirtualServer": "/infra/lb-virtual-servers/v", "GetLBPool": "/infra/lb-pools/p",
+		"PutLBPool": "(created by user, protection NOT_PROTECTED)", "DeleteLBPool": "(created by user, protection NOT_PROTECTED)",
+	} {
+		simulate(t, options{}, func(f *fixture) {
+			f.seed()
+			f.SetDenied(op)
+			err := f.ensure(service("web"), node(1), node(2))
+			if op == "DeleteLBPool" {
+				err = f.remove(service("web"))
+			}
+			if !errors.Is(err, apierr.ErrDenied) || !strings.Contains(err.Error(), want) {
+				f.Errorf("%s: got %v, want %s", op, err, want)
+			}
+			if n := f.Writes(); n != 0 && strings.HasPrefix(op, "Get") {
+				f.Errorf("%s: %d writes", op, n)
+			}
+		})
+	}
+}
+
 // TestIncompleteTags (VS-LB-3): objects of others with tags without a scope or a tag, or with a service without a slash, do
 // not matter, and stay.
 func TestIncompleteTags(t *testing.T) {
