@@ -68,6 +68,9 @@ func TestConformanceLoadBalancers(t *testing.T) {
 			if kind.adapt != nil {
 				kind.adapt(&adapter)
 			}
+			if openstacktest.SmallPages {
+				adapter.Budget.Resync *= 2 // the lists have more pages
+			}
 			loadbalancers.Run(t, adapter)
 		})
 	}

@@ -4,6 +4,9 @@ package openstacktest
 
 import "testing"
 
+// SmallPages reports whether clouds have pages of three rows.
+const SmallPages = false
+
 // CountsCalls says that a test counts calls: its clouds have the pages of OpenStack with the
 // tag smallpages, too, with which all others have pages of three rows.
 func CountsCalls(testing.TB) {}

@@ -8,6 +8,9 @@ import (
 	"testing"
 )
 
+// SmallPages reports whether clouds have pages of three rows.
+const SmallPages = true
+
 // counting has the names of the tests that count calls.
 var counting sync.Map
 
