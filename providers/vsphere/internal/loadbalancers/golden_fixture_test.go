@@ -3,6 +3,7 @@ package loadbalancers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -82,12 +83,13 @@ type manager struct {
 	reads   []string
 }
 
-func (m *manager) Search(_ context.Context, _ string, each func(nsx.Object) error) error {
+func (m *manager) Search(_ context.Context, _ string, each func(json.RawMessage) error) error {
 	for _, objectPath := range slices.Sorted(maps.Keys(m.fixture.Objects)) {
 		if slices.Contains(m.fixture.Unseen, objectPath) {
 			continue
 		}
-		if err := each(m.fixture.object(objectPath)); err != nil {
+		row, err := json.Marshal(m.fixture.object(objectPath))
+		if err = errors.Join(err, each(row)); err != nil {
 			return err
 		}
 	}

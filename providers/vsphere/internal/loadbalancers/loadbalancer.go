@@ -3,6 +3,7 @@ package loadbalancers
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -43,7 +44,7 @@ type Tuning struct {
 
 // API are the calls in use for load balancers.
 type API interface {
-	Search(ctx context.Context, query string, each func(nsx.Object) error) error
+	Search(ctx context.Context, query string, each func(json.RawMessage) error) error
 	List(ctx context.Context, path string) ([]nsx.Object, error)
 	Get(ctx context.Context, path string) (nsx.Object, error)
 	Put(ctx context.Context, path string, o nsx.Object) (nsx.Object, error)

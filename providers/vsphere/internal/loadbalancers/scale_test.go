@@ -11,7 +11,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 )
 
-// TestRestart (VS-LB-5): a process that starts finds 100 Services, which have 401 objects, unchanged by three pages of a search and a
+// TestRestart (VS-LB-5): a process that starts finds 100 Services, which have 401 objects, unchanged by five pages of a search and a
 // list, whatever else the manager has.
 func TestRestart(t *testing.T) {
 	t.Parallel()
@@ -32,8 +32,8 @@ func TestRestart(t *testing.T) {
 		for _, svc := range services {
 			p.must(p.ensure(svc, workers(3)...))
 		}
-		if calls, writes = p.Calls()-calls, p.Writes()-writes; calls != 4 || writes != 0 {
-			p.Errorf("%d calls, %d writes; want three pages of a search and a list of profiles", calls, writes)
+		if calls, writes = p.Calls()-calls, p.Writes()-writes; calls != 6 || writes != 0 {
+			p.Errorf("%d calls, %d writes; want five pages of a search and a list of profiles", calls, writes)
 		}
 		p.settle()
 		calls = p.Calls()

@@ -3,6 +3,7 @@ package loadbalancers
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -176,7 +177,7 @@ func (s *snapshot) store(path string, object *policy.Object) {
 // permitted, all objects are listed instead.
 func (s *snapshot) search(ctx context.Context, cluster string) (*view, error) {
 	v := newView(s.owner(cluster))
-	err := s.api.Search(ctx, query(v.owner), v.add)
+	err := s.api.Search(ctx, query(v.owner), func(row json.RawMessage) error { return v.add(policy.ReadRow(row)) })
 	if canList(err) {
 		klog.FromContext(ctx).V(2).Info("Listing objects, as they cannot be searched", "error", err)
 
@@ -201,9 +202,8 @@ func newView(owner policy.Owner) *view {
 	return &view{owner: owner, began: time.Now(), services: map[string][]*policy.Object{}}
 }
 
-// add adds an object if it is one of the cluster.
-func (v *view) add(row nsx.Object) error {
-	o, err := policy.Read("", row)
+// add adds an object, or returns why it was not read, if it is one of the cluster.
+func (v *view) add(o *policy.Object, err error) error {
 	switch {
 	case !v.owner.IsOf(o) || o.Deleting || !strings.HasPrefix(o.Path, "/infra/"): // not of a project
 		return nil
@@ -261,7 +261,7 @@ func (s *snapshot) list(ctx context.Context, cluster string) (*view, error) {
 func (s *snapshot) addAll(ctx context.Context, v *view, collection string) error {
 	rows, err := s.api.List(ctx, collection)
 	for _, row := range rows {
-		err = errors.Join(err, v.add(row))
+		err = errors.Join(err, v.add(policy.Read("", row)))
 	}
 
 	return err

@@ -2,11 +2,15 @@ package nsx
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
 const (
@@ -15,7 +19,7 @@ const (
 	listPage = 1000
 	// searchPage is that of a search: a row can be a pool with thousands of members, and a page is in
 	// memory as a whole.
-	searchPage = 200
+	searchPage = 100
 	// minPage is the smallest number that is requested.
 	minPage = 10
 )
@@ -26,8 +30,12 @@ const (
 func (c *Client) List(ctx context.Context, path string) ([]Object, error) {
 	var all []Object
 	r := request{method: http.MethodGet, path: path, query: url.Values{"sort_by": {"id"}}}
-	err := c.rows(ctx, r, listPage, func(row Object) error {
-		all = append(all, row)
+	err := c.rows(ctx, r, listPage, func(row json.RawMessage) error {
+		var o Object
+		if err := json.Unmarshal(row, &o); err != nil {
+			return apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("list %s: %w", path, err))
+		}
+		all = append(all, o)
 
 		return nil
 	})
@@ -38,7 +46,7 @@ func (c *Client) List(ctx context.Context, path string) ([]Object, error) {
 // Search calls each for the objects that match a query, see [Quote], until it returns an error. A
 // search shows a change some time later, and objects that are being deleted; it matches too much,
 // without case and in parts of a value. The number of calls does not depend on other objects.
-func (c *Client) Search(ctx context.Context, query string, each func(Object) error) error {
+func (c *Client) Search(ctx context.Context, query string, each func(json.RawMessage) error) error {
 	r := request{method: http.MethodGet, path: "/search/query", query: url.Values{"query": {query}, "sort_by": {"unique_id"}}}
 	r.query.Set("page_size", strconv.Itoa(searchPage))
 
@@ -65,11 +73,11 @@ func Quote(value string) string {
 // rows calls each for the rows of all pages. It ends where a page has no cursor: the number of
 // rows that the first page names changes with the objects. A page that the manager finds too
 // large is read as two.
-func (c *Client) rows(ctx context.Context, r request, size int, each func(Object) error) error {
+func (c *Client) rows(ctx context.Context, r request, size int, each func(json.RawMessage) error) error {
 	for {
 		var page struct {
-			Results []Object `json:"results"`
-			Cursor  string   `json:"cursor"`
+			Results []json.RawMessage `json:"results"`
+			Cursor  string            `json:"cursor"`
 		}
 		err := c.call(ctx, r, &page)
 		if errors.Is(err, errPageSize) && size/2 >= minPage {

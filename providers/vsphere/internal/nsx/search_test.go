@@ -1,6 +1,7 @@
 package nsx_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,9 +30,9 @@ func TestSearch(t *testing.T) {
 		time.Sleep(time.Minute)
 		for _, value := range values {
 			var found []string
-			must(f, f.client.Search(f.Context(), "resource_type:StaticRoutes AND tags.scope:cluster AND tags.tag:"+nsx.Quote(value), func(row nsx.Object) error {
+			must(f, f.client.Search(f.Context(), "resource_type:StaticRoutes AND tags.scope:cluster AND tags.tag:"+nsx.Quote(value), func(row json.RawMessage) error {
 				var fields struct{ Tags []nsx.Tag }
-				err := row.Into(&fields)
+				err := json.Unmarshal(row, &fields)
 				found = append(found, fields.Tags[0].Tag)
 
 				return err
@@ -46,7 +47,7 @@ func TestSearch(t *testing.T) {
 			}
 		}
 		rows, full := 0, errors.New("enough")
-		must(f, f.client.Search(f.Context(), "resource_type:StaticRoutes", func(nsx.Object) error {
+		must(f, f.client.Search(f.Context(), "resource_type:StaticRoutes", func(json.RawMessage) error {
 			rows++
 
 			return nil
@@ -54,7 +55,7 @@ func TestSearch(t *testing.T) {
 		if rows != len(values) {
 			f.Errorf("%d rows of all pages, want %d", rows, len(values))
 		}
-		if err := f.client.Search(f.Context(), "resource_type:StaticRoutes", func(nsx.Object) error { return full }); !errors.Is(err, full) {
+		if err := f.client.Search(f.Context(), "resource_type:StaticRoutes", func(json.RawMessage) error { return full }); !errors.Is(err, full) {
 			f.Errorf("the search went on: %v", err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 )
@@ -155,10 +156,27 @@ type Member struct {
 func Read(objectPath string, raw nsx.Object) (*Object, error) {
 	o := &Object{}
 	err := raw.Into(&o.Fields)
-	o.MemberIPs, o.Members = lists.Map(o.Members, ipOf), nil
 	if objectPath != "" {
 		o.Path, o.Raw = objectPath, raw
 	}
+
+	return o.complete(err)
+}
+
+// ReadRow is [Read] for a row of a search.
+func ReadRow(row json.RawMessage) (*Object, error) {
+	o := &Object{}
+	err := json.Unmarshal(row, &o.Fields)
+	if err != nil {
+		err = apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("decode object: %w", err))
+	}
+
+	return o.complete(err)
+}
+
+// complete sets what follows from the fields.
+func (o *Object) complete(err error) (*Object, error) {
+	o.MemberIPs, o.Members = lists.Map(o.Members, ipOf), nil
 	o.Kind = KindOf(o.Path)
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", o.Path, err)

@@ -237,6 +237,10 @@ func TestRead(t *testing.T) {
 	if member := o.MembersByIP()[second]; string(member) != `{"ip_address":"10.0.0.2","weight":2}` {
 		t.Errorf("member %s", member)
 	}
+	row, err := policy.ReadRow([]byte(`{"path":"/infra/lb-pools/p","members":[{"ip_address":"10.0.0.2"}],"ports":80}`))
+	if err == nil || row.Kind != policy.Pools || !slices.Equal(row.MemberIPs, []netip.Addr{second}) {
+		t.Errorf("a row with a field of another type: %v, %+v", err, row)
+	}
 	if row := o.Row(); row.Raw != nil || len(row.MemberIPs) != 3 || o.Raw == nil {
 		t.Error("a row has all fields, or an object has not")
 	}
