@@ -157,7 +157,7 @@ func (df *differ) writePool(p wantedPort) {
 		return
 	}
 	set := map[string]any{}
-	if !sameSet(w.existing.MemberIPs, ips) {
+	if w.existing.MemberIPs != policy.NewMemberIPs(ips) {
 		set["members"] = merge(names, w)
 	}
 	if !sameSet(w.existing.ActiveMonitorPaths, w.monitors) {
@@ -188,7 +188,7 @@ func (df *differ) followNodes() {
 		}
 		ip, err := netip.ParseAddr(own[policy.VirtualServers][i].IPAddress)
 		w := wantedPool{path: pool.Path, existing: pool, members: df.in.request.Members[address.FamilyOf(ip)]}
-		if ips := w.ips(); err == nil && !sameSet(pool.MemberIPs, ips) {
+		if ips := w.ips(); err == nil && pool.MemberIPs != policy.NewMemberIPs(ips) {
 			df.change("LBPool", pool, fmt.Sprintf("pool %s: members %s", pool.Path, textOf(ips)), map[string]any{"members": merge(df.o.names, w)})
 		}
 	}

@@ -1,6 +1,8 @@
 package nsx
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,9 +78,10 @@ func Quote(value string) string {
 func (c *Client) rows(ctx context.Context, r request, size int, each func(json.RawMessage) error) error {
 	for {
 		var page struct {
-			Results []json.RawMessage `json:"results"`
-			Cursor  string            `json:"cursor"`
+			Results visitor `json:"results"`
+			Cursor  string  `json:"cursor"`
 		}
+		page.Results.each = each
 		err := c.call(ctx, r, &page)
 		if errors.Is(err, errPageSize) && size/2 >= minPage {
 			size /= 2
@@ -86,17 +89,37 @@ func (c *Client) rows(ctx context.Context, r request, size int, each func(json.R
 
 			continue
 		}
-		if err != nil {
+		if err = cmp.Or(err, page.Results.err); err != nil || page.Cursor == "" {
 			return err
-		}
-		for _, row := range page.Results {
-			if err := each(row); err != nil {
-				return err
-			}
-		}
-		if page.Cursor == "" {
-			return nil
 		}
 		r.query.Set("cursor", page.Cursor)
 	}
+}
+
+// visitor calls a function for each row of a page until there is an error. The rows of a search can
+// be megabytes, and are never in memory a second time.
+type visitor struct {
+	each func(json.RawMessage) error
+	err  error
+}
+
+// UnmarshalJSON reads the rows.
+func (v *visitor) UnmarshalJSON(rows []byte) error {
+	d := json.NewDecoder(bytes.NewReader(rows))
+	begin, err := d.Token()
+	if err != nil || begin == nil { // null
+		return err
+	}
+	if begin != json.Delim('[') {
+		return errors.New("the results are not a list")
+	}
+	for d.More() && v.err == nil {
+		var row json.RawMessage
+		if err := d.Decode(&row); err != nil {
+			return err
+		}
+		v.err = v.each(row)
+	}
+
+	return nil
 }

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
+	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 )
 
 // TestSearch: a value is found whatever its characters mean in a query, and found by no other one. All pages are read.
@@ -59,4 +62,28 @@ func TestSearch(t *testing.T) {
 			f.Errorf("the search went on: %v", err)
 		}
 	})
+}
+
+// TestPages: a page without a list has no rows, another value instead of one is an error.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]int{
+		`{"results":[{"id":"a"},{"id":"b"}]}`: 2,
+		`{"result_count":0}`:                  0,
+		`{"results":null}`:                    0,
+		`{"results":{"id":"a"}}`:              -1,
+		`{"results":"a"}`:                     -1,
+		`{"results":[{"id":"a"}`:              -1,
+		`{"results":[{"id":"a"},"b"]}`:        -1,
+	} {
+		simulate(t, nsxt.Spec{}, password("secret"), func(f fixture) {
+			f.cloud.Interceptor().Inject("ListStaticRoutes", simserver.Always(), func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				fmt.Fprint(w, page)
+			})
+			got, err := f.client.List(f.Context(), collection)
+			if (err != nil) != (want < 0) || err != nil && !errors.Is(err, apierr.ErrUnavailable) || err == nil && len(got) != want {
+				f.Errorf("%s: %d rows, %v", page, len(got), err)
+			}
+		})
+	}
 }

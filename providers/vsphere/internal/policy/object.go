@@ -67,8 +67,8 @@ func CollectionPath(kind Kind, ipPool string) string {
 type Object struct {
 	Fields
 	Kind Kind
-	// MemberIPs are the addresses of the members of a pool, invalid for a member without one.
-	MemberIPs []netip.Addr
+	// MemberIPs are the addresses of the members of a pool, an invalid one for a member without.
+	MemberIPs MemberIPs
 	// Raw are all of its fields. A row of a list has none: an object is read before it is written.
 	Raw nsx.Object
 }
@@ -103,7 +103,7 @@ type Fields struct {
 	PersistenceProfilePath string      `json:"lb_persistence_profile_path,omitempty"`
 	AccessListControl      *AccessList `json:"access_list_control,omitempty"`
 
-	// Of an LBPool. Those of an object that was read are its MemberIPs.
+	// Of an LBPool. The members of an object that was read are its MemberIPs.
 	Members            []json.RawMessage `json:"members,omitempty"`
 	MemberGroup        json.RawMessage   `json:"member_group,omitempty"`
 	ActiveMonitorPaths []string          `json:"active_monitor_paths,omitempty"`
@@ -154,30 +154,39 @@ type Member struct {
 // Read returns an object that was read at a path, which is empty for a row of a list. If there is
 // an error, it has the fields that can be read.
 func Read(objectPath string, raw nsx.Object) (*Object, error) {
-	o := &Object{}
-	err := raw.Into(&o.Fields)
+	var content decoded
+	err := raw.Into(&content)
 	if objectPath != "" {
-		o.Path, o.Raw = objectPath, raw
+		content.Path = objectPath
+	} else {
+		raw = nil
 	}
 
-	return o.complete(err)
+	return content.object(raw, err)
 }
 
 // ReadRow is [Read] for a row of a search.
 func ReadRow(row json.RawMessage) (*Object, error) {
-	o := &Object{}
-	err := json.Unmarshal(row, &o.Fields)
+	var content decoded
+	err := json.Unmarshal(row, &content)
 	if err != nil {
 		err = apierr.Mark(apierr.ErrUnavailable, fmt.Errorf("decode object: %w", err))
 	}
 
-	return o.complete(err)
+	return content.object(nil, err)
 }
 
-// complete sets what follows from the fields.
-func (o *Object) complete(err error) (*Object, error) {
-	o.MemberIPs, o.Members = lists.Map(o.Members, ipOf), nil
-	o.Kind = KindOf(o.Path)
+// decoded is the content of an object. It replaces the members of the fields: thousands of them
+// are not kept as text.
+type decoded struct {
+	Fields
+
+	Members []memberIP `json:"members"`
+}
+
+func (d decoded) object(raw nsx.Object, err error) (*Object, error) {
+	ips := lists.Map(d.Members, func(m memberIP) netip.Addr { return m.Addr })
+	o := &Object{Fields: d.Fields, Kind: KindOf(d.Path), MemberIPs: NewMemberIPs(ips), Raw: raw}
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", o.Path, err)
 	}
@@ -221,25 +230,4 @@ func (o *Object) Row() *Object {
 	row.Raw = nil
 
 	return &row
-}
-
-// MembersByIP returns the members of a pool with all of their fields.
-func (o *Object) MembersByIP() map[netip.Addr]json.RawMessage {
-	var members []json.RawMessage
-	_ = json.Unmarshal(o.Raw["members"], &members) // a row has none
-	all := map[netip.Addr]json.RawMessage{}
-	for _, member := range members {
-		all[ipOf(member)] = member
-	}
-
-	return all
-}
-
-// ipOf returns the address of a member, an invalid one if it cannot be read.
-func ipOf(raw json.RawMessage) netip.Addr {
-	var member Member
-	_ = json.Unmarshal(raw, &member)
-	ip, _ := netip.ParseAddr(member.IPAddress)
-
-	return ip
 }
