@@ -29,6 +29,7 @@ type fixture struct {
 	*testing.T
 	*vspheretest.Manager
 
+	settings request.Config
 	lbs      *loadbalancers.LoadBalancers
 	recorder *record.FakeRecorder
 }
@@ -58,7 +59,7 @@ func simulate(t *testing.T, o options, test func(*fixture)) {
 		if o.settings != nil {
 			o.settings(&settings)
 		}
-		f := &fixture{T: t, Manager: vspheretest.StartManager(t, o.spec), recorder: record.NewFakeRecorder(100)}
+		f := &fixture{T: t, Manager: vspheretest.StartManager(t, o.spec), settings: settings, recorder: record.NewFakeRecorder(100)}
 		if settings.LBServiceID != "" {
 			f.must(f.Put(unmanaged, nsxt.Object{"connectivity_path": vspheretest.Tier1, "size": "SMALL"}))
 		}
