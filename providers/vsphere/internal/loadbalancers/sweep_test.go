@@ -77,9 +77,20 @@ func TestSweep(t *testing.T) {
 		change  func(p *process, gone *v1.Service) (exists []*v1.Service)
 		stays   bool
 	}{
-		"gone":       {reason: "two looks", cluster: testCluster, d: twoLooks},
-		"one look":   {reason: "a Service may just not be known yet", cluster: testCluster, d: twoLooks - 5*time.Minute, stays: true},
-		"no cluster": {reason: "nothing tells clusters apart", d: twoLooks, stays: true},
+		"gone":     {reason: "two looks", cluster: testCluster, d: twoLooks},
+		"one look": {reason: "a Service may just not be known yet", cluster: testCluster, d: twoLooks - 5*time.Minute, stays: true},
+		"no cluster": {reason: "nothing tells clusters apart", d: twoLooks, stays: true, change: func(p *process, _ *v1.Service) []*v1.Service {
+			p.must(p.Put("/infra/lb-pools/none", nsxt.Object{"tags": tags("owner", policy.Program, "service", "default/gone")}))
+			p.Interceptor().Inject("Search", simserver.Always(), nsxt.Fault(400, 60508))
+
+			return nil
+		}},
+		"one fails": {reason: "the first look and the third one", cluster: testCluster, d: 2 * twoLooks, change: func(p *process, _ *v1.Service) []*v1.Service {
+			p.Interceptor().Inject("Search", simserver.Nth(2), nsxt.Fault(400, 60508))
+			p.Interceptor().Inject("ListLBPools", simserver.Nth(1), nsxt.Fault(403, 289))
+
+			return nil
+		}},
 		"other type": {reason: "it has no load balancer", cluster: testCluster, d: twoLooks, change: func(_ *process, gone *v1.Service) []*v1.Service {
 			gone.Spec.Type = v1.ServiceTypeClusterIP
 
@@ -128,6 +139,11 @@ func TestSweep(t *testing.T) {
 				}
 				p.sweep(tc.cluster, tc.allow, tc.d, exists...)
 				p.check(tc.reason, want)
+				for _, line := range p.Leaks() {
+					if strings.HasPrefix(line, "lost ") {
+						p.Errorf("%s: %s", tc.reason, line)
+					}
+				}
 			})
 		})
 	}
