@@ -1,6 +1,7 @@
 package loadbalancers_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -322,7 +323,7 @@ func TestIncompleteTags(t *testing.T) {
 	}
 }
 
-// TestNoAddress (VS-LB-7): an allocation that has no address is deleted, and the reason is returned. A later sync succeeds.
+// TestNoAddress (VS-LB-7): an allocation that has no address is deleted, and the reason is returned, at once. A later sync succeeds.
 func TestNoAddress(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -351,10 +352,10 @@ func TestNoAddress(t *testing.T) {
 			simulate(t, options{}, func(f *fixture) {
 				tc.before(f)
 				time.Sleep(time.Minute)
-				svc := service("web")
+				svc, began := service("web"), time.Now()
 				svc.Spec.LoadBalancerIP = tc.requested
-				if err := f.ensure(svc, node(1)); err == nil || !strings.Contains(err.Error(), tc.want) {
-					f.Errorf("got %v, want %s", err, tc.want)
+				if err := f.ensure(svc, node(1)); err == nil || !strings.Contains(err.Error(), tc.want) || time.Since(began) > 10*time.Second {
+					f.Errorf("after %s: got %v, want %s", time.Since(began), err, tc.want)
 				}
 				if diff := cmp.Diff([]string{}, f.Leaks()); diff != "" {
 					f.Errorf("left (-want +got):\n%s", diff)
@@ -620,7 +621,7 @@ func manyPorts() *v1.Service {
 }
 
 // TestPortUnrealized (VS-LB-7): a port that is added and cannot be realized is an error of a Service with an address, too, in each
-// sync.
+// sync, at once.
 func TestPortUnrealized(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{spec: nsxt.Spec{Balancing: nsxt.Balancing{ErrorsRealized: true}}}, func(f *fixture) {
@@ -628,8 +629,9 @@ func TestPortUnrealized(t *testing.T) {
 		f.must(f.ensure(svc, node(1)))
 		svc.Spec.Ports = manyPorts().Spec.Ports
 		for range 2 {
-			if err := f.ensure(svc, node(1)); err == nil || !strings.Contains(err.Error(), "size SMALL is too small") {
-				f.Errorf("got %v", err)
+			began := time.Now()
+			if err := f.ensure(svc, node(1)); err == nil || !strings.Contains(err.Error(), "size SMALL is too small") || time.Since(began) > 10*time.Second {
+				f.Errorf("after %s: got %v", time.Since(began), err)
 			}
 		}
 	})
@@ -665,6 +667,38 @@ func TestSlow(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAddressUnrealized (VS-LB-7): an allocation with an address that is not realized yet is waited for.
+func TestAddressUnrealized(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(f *fixture) {
+		respond := func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			fmt.Fprint(w, `{"results":[{"state":"UNREALIZED","extended_attributes":[{"key":"allocation_ip","values":["203.0.113.99"]}]}]}`)
+		}
+		early := f.Interceptor().Inject("GetRealizedEntities", simserver.First(5), respond)
+		svc := service("web")
+		f.must(f.ensure(svc, node(1)))
+		if v := f.VirtualServers(); early.Hits() != 5 || v[0].Address == "203.0.113.99" || v[0].Address != svc.Status.LoadBalancer.Ingress[0].IP {
+			f.Errorf("after %d looks: %v", early.Hits(), v)
+		}
+	})
+}
+
+// TestEndsUnrealized (VS-LB-7): a process that ends while it waits publishes no address. The next one does.
+func TestEndsUnrealized(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{spec: nsxt.Spec{RealizationTimes: map[string]time.Duration{"lb-virtual-servers": time.Minute}}}, func(f *fixture) {
+		ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second)
+		defer cancel()
+		svc := service("web")
+		status, err := f.lbs.EnsureLoadBalancer(ctx, "east", svc, []*v1.Node{node(1)})
+		if status != nil || !errors.Is(err, context.DeadlineExceeded) || apierr.Has[*api.RetryError](err) || len(f.VirtualServers()) != 1 {
+			f.Errorf("status %v, error %v", status, err)
+		}
+		time.Sleep(time.Minute)
+		f.must(f.ensure(svc, node(1)))
+	})
 }
 
 // TestFieldsSurvive (VS-LB-4): fields that are not known here, and those that people set, stay at each write.
