@@ -13,8 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/cloud-provider/api"
+	kmetrics "k8s.io/component-base/metrics"
+	"k8s.io/utils/clock"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/vspheretest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
@@ -121,7 +125,7 @@ func TestSearchRefused(t *testing.T) {
 				f.seed()
 				f.Interceptor().Inject("Search", simserver.Always(), nsxt.Fault(tc.status, tc.code))
 				svc := service("web")
-				if err := f.ensure(svc, node(1)); (err == nil) != tc.lists {
+				if err := f.ensure(svc, node(1)); (err == nil) != tc.lists || err != nil && !strings.Contains(err.Error(), "of the cluster: NSX-T: GET /search/query: ") {
 					f.Errorf("adopted: %v", err)
 				}
 				if f.Writes() != 0 || f.Interceptor().Count("ListLBVirtualServers") > 0 != tc.lists {
@@ -573,6 +577,35 @@ func TestLBServiceInUse(t *testing.T) {
 	})
 }
 
+// TestLBServiceUsedBefore (VS-LB-2): the LBService is deleted although the manager finds it in use a moment longer, and although a
+// Service had virtual servers in it whose objects another process has deleted.
+func TestLBServiceUsedBefore(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{settings: managed(vspheretest.Tier1, "SMALL")}, func(f *fixture) {
+		a, b := service("a"), service("b")
+		f.must(f.ensure(a, node(1)))
+		kept := f.Resources()
+		f.must(f.ensure(b, node(1)))
+		for _, resourceType := range []string{"LBVirtualServer", "LBPool", "LBTcpMonitorProfile", "IpAddressAllocation"} {
+			for path, o := range f.List(resourceType) {
+				if strings.Contains(text(o["tags"]), "default/b") {
+					f.must(f.Delete(path))
+					time.Sleep(time.Minute)
+				}
+			}
+		}
+		if diff := cmp.Diff(kept, f.Resources()); diff != "" {
+			f.Fatalf("deleted by another process (-want +got):\n%s", diff)
+		}
+		time.Sleep(6 * time.Minute)
+		f.Interceptor().Inject("DeleteLBService", simserver.First(3), nsxt.Fault(http.StatusBadRequest, 500030))
+		f.must(f.remove(a))
+		if left := f.List("LBService"); len(left) > 0 {
+			f.Errorf("left: %v", left)
+		}
+	})
+}
+
 // TestUnrealized (VS-LB-7): no address is published while the LBService or a virtual server cannot be realized.
 func TestUnrealized(t *testing.T) {
 	t.Parallel()
@@ -698,6 +731,55 @@ func TestEndsUnrealized(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		f.must(f.ensure(svc, node(1)))
+	})
+}
+
+// TestEndsInUse (VS-LB-6): a process that ends while an object to delete is in use has that reason, and the end, as its error.
+func TestEndsInUse(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(f *fixture) {
+		svc := service("web")
+		f.must(f.ensure(svc, node(1)))
+		f.Interceptor().Inject("DeleteLBPool", simserver.Always(), nsxt.Fault(http.StatusBadRequest, 500030))
+		ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second)
+		defer cancel()
+		if err := f.lbs.EnsureLoadBalancerDeleted(ctx, "east", svc); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, nsx.ErrInUse) {
+			f.Errorf("got %v", err)
+		}
+		f.only("IpAddressAllocation")
+		f.Interceptor().Clear()
+		f.must(f.remove(svc))
+		if diff := cmp.Diff([]string{}, f.Leaks()); diff != "" {
+			f.Errorf("left (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestFailing: a Service without a load balancer is no longer one whose last operation failed.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(f *fixture) {
+		registry := kmetrics.NewKubeRegistry()
+		f.lbs.Services().ReportFailures(metrics.NewSet(registry, clock.RealClock{}).Recorder("vsphere"))
+		failing := func(want int) {
+			f.Helper()
+			families, err := registry.Gather()
+			f.must(err)
+			for _, family := range families {
+				if family.GetName() == "multicloud_ccm_services_failing" && int(family.GetMetric()[0].GetGauge().GetValue()) == want {
+					return
+				}
+			}
+			f.Errorf("got %v, want %d", families, want)
+		}
+		svc := service("web")
+		f.SetDenied("PutIPAllocation")
+		if err := f.ensure(svc, node(1)); !errors.Is(err, apierr.ErrDenied) {
+			f.Errorf("got %v", err)
+		}
+		failing(1)
+		f.must(f.remove(svc))
+		failing(0)
 	})
 }
 
