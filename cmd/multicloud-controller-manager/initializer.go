@@ -135,7 +135,7 @@ func (s *starter) report() {
 		klog.InfoS("Cloud-config warning", "at", problem.Position.String(), "warning", problem.Message)
 	}
 	if s.noRoutes {
-		klog.InfoS("Routes are off: there is no --cluster-cidr, and --configure-cloud-routes was not given")
+		klog.InfoS("Routes are off, whatever the cloud-config has: there is no --cluster-cidr, and --configure-cloud-routes was not given")
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 	textNoPool       = "default load balancer class: ipPoolName and ipPoolID is empty"
 	textTwoPools     = "either load balancer ipPoolName or ipPoolID can be set"
 	textPoolPath     = "want the ID of an IP pool, not a path"
-	textTags         = "unmarshalling load balancer tags failed: want a JSON object of strings"
+	textTags         = `unmarshalling load balancer tags failed: want a JSON object of strings, in INI files as in {\"team\": \"net\"}`
 )
 
 // LoadBalancer is the section for load balancers in NSX-T. Keys of classes in it are those of
@@ -45,7 +45,8 @@ type LoadBalancer struct {
 	// tier-1 gateway then. Pools that exist change with their next other change.
 	// Default: false
 	SNATDisabled bool `gcfg:"snat-disabled"`
-	// Tags are tags of new objects, by scope: a JSON object of strings, in YAML files a mapping.
+	// Tags are tags of new objects, by scope: a JSON object of strings such as {\"team\": \"net\"}, in
+	// YAML files a mapping.
 	// The tag owner replaces the default owner; objects with another owner are then no longer
 	// known.
 	Tags Tags `gcfg:"tags"`
@@ -84,7 +85,8 @@ func (t Tags) String() string {
 // loadbalancer.vmware.io/class selects. What it leaves out is that of [LoadBalancer]: name and
 // ID, or name and path, are one setting.
 type LoadBalancerClass struct {
-	// IPPoolName is the display name of the IP pool with the addresses of load balancers.
+	// IPPoolName is the display name of the IP pool with the addresses of load balancers. A name
+	// or an ID is required for the class default.
 	IPPoolName string `gcfg:"ip-pool-name"`
 	// IPPoolID is the ID of that pool, instead of a name.
 	IPPoolID string `gcfg:"ip-pool-id"`
@@ -95,12 +97,14 @@ type LoadBalancerClass struct {
 	// IPPoolIDIPv6 is the ID of that pool, instead of a name.
 	IPPoolIDIPv6 string `gcfg:"ip-pool-id-ipv6"`
 	// TCPAppProfileName is the display name of the application profile of TCP ports, an
-	// LBFastTcpProfile, such as default-tcp-lb-app-profile.
+	// LBFastTcpProfile, such as default-tcp-lb-app-profile. A name or a path is required in
+	// [LoadBalancer], also without TCP ports.
 	TCPAppProfileName string `gcfg:"tcp-app-profile-name"`
 	// TCPAppProfilePath is the path of that profile. It takes precedence over the name.
 	TCPAppProfilePath string `gcfg:"tcp-app-profile-path"`
 	// UDPAppProfileName is the display name of the application profile of UDP ports, an
-	// LBFastUdpProfile, such as default-udp-lb-app-profile.
+	// LBFastUdpProfile, such as default-udp-lb-app-profile. A name or a path is required in
+	// [LoadBalancer], also without UDP ports.
 	UDPAppProfileName string `gcfg:"udp-app-profile-name"`
 	// UDPAppProfilePath is the path of that profile. It takes precedence over the name.
 	UDPAppProfilePath string `gcfg:"udp-app-profile-path"`
@@ -120,9 +124,6 @@ type keyPair struct {
 }
 
 func (p keyPair) ref() request.Ref { return request.Ref{ID: *p.id, Name: *p.name} }
-
-// isPath reports whether the ID of a pool is a path.
-func (p keyPair) isPath() bool { return p.pool && strings.Contains(*p.id, "/") }
 
 // pairs returns the settings of a class that two keys can have.
 func (c *LoadBalancerClass) pairs() []keyPair {
@@ -185,17 +186,18 @@ func (r *resolver) checkLoadBalancers() {
 			r.errorf(balancerName(key), "%s", text)
 		}
 	}
-	problem(lb.LBServiceID == "" && lb.Tier1GatewayPath == "", "", textNoPlace)
+	either := func(text, one, other string) string {
+		return fmt.Sprintf("%s: set %s or %s", text, r.Spell(balancerName(one)), r.Spell(balancerName(other)))
+	}
+	problem(lb.LBServiceID == "" && lb.Tier1GatewayPath == "", "", either(textNoPlace, "lb-service-id", "tier1-gateway-path"))
 	problem(strings.Contains(lb.LBServiceID, "/"), "lb-service-id", "want the ID of a load balancer service, not a path")
-	problem(lb.TCPAppProfileName == "" && lb.TCPAppProfilePath == "", "", textNoTCPProfile)
-	problem(lb.UDPAppProfileName == "" && lb.UDPAppProfilePath == "", "", textNoUDPProfile)
+	problem(lb.TCPAppProfileName == "" && lb.TCPAppProfilePath == "", "", either(textNoTCPProfile, "tcp-app-profile-name", "tcp-app-profile-path"))
+	problem(lb.UDPAppProfileName == "" && lb.UDPAppProfilePath == "", "", either(textNoUDPProfile, "udp-app-profile-name", "udp-app-profile-path"))
 	sizes := []string{"DLB", "LARGE", "MEDIUM", "SMALL", "XLARGE"}
 	problem(!slices.Contains(sizes, lb.Size) && (lb.Size != "" || lb.LBServiceID == ""), "size", textSize)
 	problem(lb.IPPoolName != "" && lb.IPPoolID != "", "ip-pool-id", textTwoPools)
 	problem(lb.IPPoolNameIPv6 != "" && lb.IPPoolIDIPv6 != "", "ip-pool-id-ipv6", textTwoPools)
-	for _, p := range lb.pairs() {
-		problem(p.isPath(), p.idKey, textPoolPath)
-	}
+	r.checkPaths(balancerName, &lb.LoadBalancerClass)
 	r.completeClasses()
 	r.checkTags()
 }
@@ -208,10 +210,12 @@ func (r *resolver) completeClasses() {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, request.DefaultClass)
 	}
 	for _, name := range names {
-		for _, p := range r.config.LoadBalancerClass[name].pairs() {
-			if p.isPath() {
-				r.errorf(className(name, p.idKey), textPoolPath)
-			}
+		class := r.config.LoadBalancerClass[name]
+		if name == "" {
+			r.errorf(className("", ""), "want a name, as in %s", r.Spell(className("public", "")))
+		}
+		r.checkPaths(func(key string) config.Name { return className(name, key) }, class)
+		for _, p := range class.pairs() {
 			if *p.id != "" && *p.name != "" {
 				r.Warnf(className(name, p.nameKey), "is ignored: %s is set", r.Spell(className(name, p.idKey)))
 			}
@@ -227,7 +231,22 @@ func (r *resolver) completeClasses() {
 	case ok && fallback.IPPoolID == "" && fallback.IPPoolName == "":
 		r.errorf(className(request.DefaultClass, ""), textNoPool)
 	case !ok && lb.IPPoolID == "" && lb.IPPoolName == "":
-		r.errorf(balancerName(""), textNoClass)
+		r.errorf(balancerName(""), "%s: set %s or %s", textNoClass, r.Spell(balancerName("ip-pool-name")), r.Spell(balancerName("ip-pool-id")))
+	}
+}
+
+// checkPaths reports an ID that is a path, and a path that is none.
+func (r *resolver) checkPaths(key func(string) config.Name, class *LoadBalancerClass) {
+	for _, p := range class.pairs() {
+		switch isPath := strings.Contains(*p.id, "/"); {
+		case p.pool && isPath:
+			r.errorf(key(p.idKey), textPoolPath)
+		case !p.pool && *p.id != "" && !isPath:
+			r.errorf(key(p.idKey), "want the path of an application profile, such as /infra/lb-app-profiles/%s", *p.id)
+		}
+	}
+	if path := class.PersistenceProfilePath; path != "" && !strings.Contains(path, "/") {
+		r.errorf(key("persistence-profile-path"), "want the path of a persistence profile, such as /infra/lb-persistence-profiles/%s", path)
 	}
 }
 

@@ -35,19 +35,19 @@ func TestDecodeLoadBalancers(t *testing.T) {
 		"nothing": {
 			"everything that is missing", iniHead + "[LoadBalancer]\nsize = small\n[LoadBalancerClass \"a\"]\nip-pool-id = a\n" + iniTail,
 			[]string{
-				"error: vsphere.conf:5:1: [LoadBalancer]: either load balancer service id or T1 gateway path required",
-				"error: vsphere.conf:5:1: [LoadBalancer]: either load balancer TCP application profile name or path required",
-				"error: vsphere.conf:5:1: [LoadBalancer]: either load balancer UDP application profile name or path required",
-				"error: vsphere.conf:5:1: [LoadBalancer]: no default load balancer class defined",
+				"error: vsphere.conf:5:1: [LoadBalancer]: either load balancer service id or T1 gateway path required: set [LoadBalancer] lb-service-id or [LoadBalancer] tier1-gateway-path",
+				"error: vsphere.conf:5:1: [LoadBalancer]: either load balancer TCP application profile name or path required: set [LoadBalancer] tcp-app-profile-name or [LoadBalancer] tcp-app-profile-path",
+				"error: vsphere.conf:5:1: [LoadBalancer]: either load balancer UDP application profile name or path required: set [LoadBalancer] udp-app-profile-name or [LoadBalancer] udp-app-profile-path",
+				"error: vsphere.conf:5:1: [LoadBalancer]: no default load balancer class defined: set [LoadBalancer] ip-pool-name or [LoadBalancer] ip-pool-id",
 				"error: vsphere.conf:6:1: [LoadBalancer] size: load balancer size is invalid. Valid values are: DLB,LARGE,MEDIUM,SMALL,XLARGE",
 			},
 		},
 		"nothing in YAML": {
 			"with the names of YAML", yamlHead + "loadBalancer:\n  ipPoolName: pool\n  ipPoolId: pool\n",
 			[]string{
-				"error: vsphere.conf:3:1: loadBalancer: either load balancer service id or T1 gateway path required",
-				"error: vsphere.conf:3:1: loadBalancer: either load balancer TCP application profile name or path required",
-				"error: vsphere.conf:3:1: loadBalancer: either load balancer UDP application profile name or path required",
+				"error: vsphere.conf:3:1: loadBalancer: either load balancer service id or T1 gateway path required: set loadBalancer.lbServiceId or loadBalancer.tier1GatewayPath",
+				"error: vsphere.conf:3:1: loadBalancer: either load balancer TCP application profile name or path required: set loadBalancer.tcpAppProfileName or loadBalancer.tcpAppProfilePath",
+				"error: vsphere.conf:3:1: loadBalancer: either load balancer UDP application profile name or path required: set loadBalancer.udpAppProfileName or loadBalancer.udpAppProfilePath",
 				"error: vsphere.conf:3:1: loadBalancer.size: load balancer size is invalid. Valid values are: DLB,LARGE,MEDIUM,SMALL,XLARGE",
 				"error: vsphere.conf:5:3: loadBalancer.ipPoolId: either load balancer ipPoolName or ipPoolID can be set",
 			},
@@ -55,16 +55,16 @@ func TestDecodeLoadBalancers(t *testing.T) {
 		"class alone": {
 			"a class enables load balancers", iniHead + "[LoadBalancerClass \"a\"]\n" + iniTail,
 			[]string{
-				"error: vsphere.conf: [LoadBalancer]: either load balancer service id or T1 gateway path required",
-				"error: vsphere.conf: [LoadBalancer]: either load balancer TCP application profile name or path required",
-				"error: vsphere.conf: [LoadBalancer]: either load balancer UDP application profile name or path required",
+				"error: vsphere.conf: [LoadBalancer]: either load balancer service id or T1 gateway path required: set [LoadBalancer] lb-service-id or [LoadBalancer] tier1-gateway-path",
+				"error: vsphere.conf: [LoadBalancer]: either load balancer TCP application profile name or path required: set [LoadBalancer] tcp-app-profile-name or [LoadBalancer] tcp-app-profile-path",
+				"error: vsphere.conf: [LoadBalancer]: either load balancer UDP application profile name or path required: set [LoadBalancer] udp-app-profile-name or [LoadBalancer] udp-app-profile-path",
 				"error: vsphere.conf: [LoadBalancer] size: load balancer size is invalid. Valid values are: DLB,LARGE,MEDIUM,SMALL,XLARGE",
-				"error: vsphere.conf: [LoadBalancer]: no default load balancer class defined",
+				"error: vsphere.conf: [LoadBalancer]: no default load balancer class defined: set [LoadBalancer] ip-pool-name or [LoadBalancer] ip-pool-id",
 			},
 		},
 		"no manager": {
 			"they require it", iniHead + iniLB,
-			[]string{"error: vsphere.conf: [NSXT]: user or vmc access token or client cert file must be set", "error: vsphere.conf: [NSXT]: host is empty"},
+			[]string{"error: vsphere.conf:5:1: [LoadBalancer]: requires [NSXT]: host is empty, user or vmc access token or client cert file must be set, or secret-name"},
 		},
 		"paths": {
 			"an ID is no path, and a gateway not that of a project", iniHead + strings.Replace(iniLB, "= lbs", "= /infra/lb-services/lbs", 1) + "tier1-gateway-path = /infra/tier-0s/t\n" + iniTail,
@@ -79,6 +79,18 @@ func TestDecodeLoadBalancers(t *testing.T) {
 				"error: vsphere.conf:7:1: [LoadBalancer] ip-pool-id: want the ID of an IP pool, not a path",
 				`error: vsphere.conf:11:1: [LoadBalancerClass "a"] ip-pool-id-ipv6: want the ID of an IP pool, not a path`,
 			},
+		},
+		"profile names": {
+			"nor is a name the path of a profile", iniHead + strings.Replace(iniLB, "tcp-app-profile-name", "tcp-app-profile-path", 1) + "persistence-profile-path = source-ip\n[LoadBalancerClass \"a\"]\nudp-app-profile-path = fast\n" + iniTail,
+			[]string{
+				"error: vsphere.conf:8:1: [LoadBalancer] tcp-app-profile-path: want the path of an application profile, such as /infra/lb-app-profiles/tcp",
+				"error: vsphere.conf:10:1: [LoadBalancer] persistence-profile-path: want the path of a persistence profile, such as /infra/lb-persistence-profiles/source-ip",
+				`error: vsphere.conf:12:1: [LoadBalancerClass "a"] udp-app-profile-path: want the path of an application profile, such as /infra/lb-app-profiles/fast`,
+			},
+		},
+		"class without a name": {
+			"no Service can select it", iniHead + iniLB + "[LoadBalancerClass]\n" + iniTail,
+			[]string{`error: vsphere.conf:10:1: [LoadBalancerClass]: want a name, as in [LoadBalancerClass "public"]`},
 		},
 		"two pools": {
 			"of each family", iniHead + iniLB + "ip-pool-name = p\nip-pool-name-ipv6 = p\nip-pool-id-ipv6 = p\n" + iniTail,
@@ -105,7 +117,7 @@ func TestDecodeLoadBalancers(t *testing.T) {
 		},
 		"no tags": {
 			"a JSON object of texts", iniHead + iniLB + "tags = a\n" + iniTail,
-			[]string{"error: vsphere.conf:10:1: [LoadBalancer] tags: unmarshalling load balancer tags failed: want a JSON object of strings: invalid character 'a' looking for beginning of value"},
+			[]string{"error: vsphere.conf:10:1: [LoadBalancer] tags: unmarshalling load balancer tags failed: want a JSON object of strings, in INI files as in {\\\"team\\\": \\\"net\\\"}: invalid character 'a' looking for beginning of value"},
 		},
 		"tags": {
 			"own scopes have no effect, long ones are refused by NSX-T, and an owner is noted",

@@ -12,7 +12,7 @@ import (
 
 // Texts of the existing controller manager that users search for.
 const (
-	textNoMethod   = "user or vmc access token or client cert file must be set"
+	textNoMethod   = "user or vmc access token or client cert file must be set, or secret-name"
 	textNoNSXTHost = "host is empty"
 )
 
@@ -96,13 +96,13 @@ type Tier1Path string
 
 var tier1Path = regexp.MustCompile(`^/infra/tier-1s/[^/\s]+$`)
 
-// UnmarshalText reads a path; an empty one is none.
+// UnmarshalText reads a path; an empty one is none. A wrong one is stored, too: it is not missing.
 func (p *Tier1Path) UnmarshalText(text []byte) error {
 	path := strings.TrimSpace(string(text))
+	*p = Tier1Path(path)
 	if path != "" && !tier1Path.MatchString(path) {
 		return fmt.Errorf("%q is not the path of a tier-1 gateway: want /infra/tier-1s/<id>", text)
 	}
-	*p = Tier1Path(path)
 
 	return nil
 }
@@ -124,6 +124,15 @@ func (r *resolver) checkNSXT() {
 
 		return
 	}
+	if *n == (NSXT{}) {
+		needs := config.Name{Section: "LoadBalancer"}
+		if !r.config.hasLoadBalancers() {
+			needs = config.Name{Section: "Route", Key: "router-path"}
+		}
+		r.errorf(needs, "requires %s: %s, %s", r.Spell(nsxtName("")), textNoNSXTHost, textNoMethod)
+
+		return
+	}
 	requires := func(key string, set bool, other, value string) {
 		if set && value == "" {
 			r.errorf(nsxtName(key), "requires %s", r.Spell(nsxtName(other)))
@@ -136,7 +145,7 @@ func (r *resolver) checkNSXT() {
 	requires("secret-name", n.SecretName != "", "secret-namespace", n.SecretNamespace)
 	requires("secret-namespace", n.SecretNamespace != "", "secret-name", n.SecretName)
 	method := n.method()
-	if method == "" {
+	if method == "" && n.SecretName+n.SecretNamespace == "" {
 		r.errorf(nsxtName(""), textNoMethod)
 	}
 	ignored := func(key string, set bool) {

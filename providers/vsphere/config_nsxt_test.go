@@ -24,7 +24,8 @@ func TestDecodeNSXT(t *testing.T) {
 		"token":        {"fine, with a path of the proxy", head + "host = nsx/a/b\nvmc-access-token = t\nvmc-auth-host = console.example.com/authorize", nil},
 		"Secret":       {"fine", head + "host = nsx:8443\nsecret-name = s\nsecret-namespace = n", nil},
 		"Secret later": {"a user until it exists is no error", head + "host = nsx\nsecret-name = s\nsecret-namespace = n\nuser = u\npassword = p", nil},
-		"nothing":      {"what is missing is named", head[:len(head)-len("[NSXT]\n")], []string{"error: vsphere.conf: [NSXT]: user or vmc access token or client cert file must be set", "error: vsphere.conf: [NSXT]: host is empty"}},
+		"nothing":      {"what is missing is named", head[:len(head)-len("[NSXT]\n")], []string{"error: vsphere.conf:6:1: [Route] router-path: requires [NSXT]: host is empty, user or vmc access token or client cert file must be set, or secret-name"}},
+		"method":       {"what is missing is named", head + "host = nsx\n", []string{"error: vsphere.conf:7:1: [NSXT]: user or vmc access token or client cert file must be set, or secret-name"}},
 		"halves": {
 			"each needs the other", head + "host = nsx\nuser = u\nclient-auth-cert-file = c\nsecret-name = s\nvmc-access-token = t",
 			[]string{
@@ -50,7 +51,7 @@ func TestDecodeNSXT(t *testing.T) {
 			[]string{"error: vsphere.conf:10:1: [NSXT] vmc-auth-host: want a host name or an IP address, with a port and a path if there are any, and no scheme"},
 		},
 		"CA":   {"a file that cannot be read", head + "host = nsx\nuser = u\npassword = p\nca-file = /missing", []string{"error: vsphere.conf:7:1: [NSXT]: cannot read /missing"}},
-		"path": {"another gateway than a tier-1 of this manager", strings.Replace(head, "/infra/tier-1s/t", "/orgs/o/projects/p/infra/tier-1s/t", 1) + "host = nsx\nuser = u\npassword = p", []string{`error: vsphere.conf:6:1: [Route] router-path: "/orgs/o/projects/p/infra/tier-1s/t" is not the path of a tier-1 gateway: want /infra/tier-1s/<id>`, "warning: vsphere.conf:7:1: [NSXT]: has no effect without [LoadBalancer] or [Route] router-path"}},
+		"path": {"another gateway than a tier-1 of this manager", strings.Replace(head, "/infra/tier-1s/t", "/orgs/o/projects/p/infra/tier-1s/t", 1) + "host = nsx\nuser = u\npassword = p", []string{`error: vsphere.conf:6:1: [Route] router-path: "/orgs/o/projects/p/infra/tier-1s/t" is not the path of a tier-1 gateway: want /infra/tier-1s/<id>`}},
 		"unused": {
 			"nothing needs the manager: a warning", "[Global]\nserver = vc\nuser = u\npassword = p\n[NSXT]\nhost = nsx\n",
 			[]string{"warning: vsphere.conf:5:1: [NSXT]: has no effect without [LoadBalancer] or [Route] router-path"},

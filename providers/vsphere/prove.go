@@ -30,7 +30,7 @@ const proofTimeout = 20 * time.Second
 
 // prove is the proof of a cloud-config in the environment of this process.
 func prove(ctx context.Context, candidate provider.Candidate) (provider.Proof, error) {
-	return proveIn(ctx, candidate, processEnvironment(), tuning{session: session.Options{LoginGuard: login.OfProcess()}})
+	return proveIn(ctx, candidate, processEnvironment(), tuning{session: session.Options{LoginGuard: login.OfProcess()}, nsxtLogins: nsxtLogins()})
 }
 
 // proveIn logs in to all vCenters that are not retired, and finds the datacenters and the VMs of the Nodes. Those that do
@@ -50,11 +50,17 @@ func proveIn(ctx context.Context, candidate provider.Candidate, env environment,
 	}
 	defer provider.EndProof(ctx, c.Close)
 	vcenters := c.connected()
+	manager := make(chan error, 1)
+	go func() { manager <- cfg.proveNSXT(ctx, candidate.Clients, t) }()
 	failed, complete := proveAll(ctx, vcenters, cmp.Or(t.proof, proofTimeout))
-	proof := provider.Proof{Identity: accounts(vcenters), Scope: cfg.scope(failed)}
-	switch err := proofError(failed, len(vcenters)); {
+	nsxt := <-manager
+	proof := provider.Proof{Identity: accounts(vcenters), Scope: cfg.scope(failed, nsxt)}
+	if provider.Unanswered(nsxt) {
+		nsxt = nil // Nodes do not need the manager
+	}
+	switch err := errors.Join(proofError(failed, len(vcenters)), nsxt); {
 	case err != nil:
-		proof.LoginRefused = onlyLogins(failed)
+		proof.LoginRefused = nsxt == nil && onlyLogins(failed)
 
 		return proof, err
 	case !complete:
@@ -158,8 +164,9 @@ func accounts(vcenters []*vcenter) string {
 	return strings.Join(lists.Without(slices.Compact(names), []string{""}), ", ")
 }
 
-// scope describes the vCenters, their datacenters, and which of them are not proven.
-func (c *Config) scope(failed map[string]error) string {
+// scope describes the vCenters, their datacenters, the NSX-T manager, and what of them is not proven.
+func (c *Config) scope(failed map[string]error, nsxt error) string {
+	const unproven = "which is not proven (%v)"
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(c.VirtualCenter)) {
 		vc, what := c.VirtualCenter[name], "all datacenters"
@@ -167,11 +174,18 @@ func (c *Config) scope(failed map[string]error) string {
 		case vc.Retired:
 			what = "which is retired and not tried"
 		case provider.Unanswered(err):
-			what = fmt.Sprintf("which is not proven (%v)", err)
+			what = fmt.Sprintf(unproven, err)
 		case len(vc.Datacenters) > 0:
 			what = "datacenters " + strings.Join(vc.Datacenters, ", ")
 		}
 		parts = append(parts, fmt.Sprintf("vCenter %s, %s", name, what))
+	}
+	if c.usesNSXT() {
+		part := "NSX-T " + c.NSXT.Host
+		if provider.Unanswered(nsxt) {
+			part += ", " + fmt.Sprintf(unproven, nsxt)
+		}
+		parts = append(parts, part)
 	}
 
 	return strings.Join(parts, "; ")

@@ -42,7 +42,10 @@ func (p Plan[E]) Apply(ctx context.Context, env E, observe func(kind string, err
 		if err == nil {
 			continue
 		}
-		failures = append(failures, fmt.Errorf("%s: %w", brief(step.Text), err))
+		if step.Kind != refusal { // whose text is its error
+			err = fmt.Errorf("%s: %w", brief(step.Text), err)
+		}
+		failures = append(failures, err)
 		if !step.Isolated && !apierr.Has[*partialError](err) || ctx.Err() != nil || concernsAll(err) {
 			break
 		}

@@ -99,7 +99,7 @@ func TestRefuse(t *testing.T) {
 	refused := errors.New("not ours")
 	var ran []string
 	err := plan.Plan[*[]string]{plan.Refuse[*[]string](refused), note("CreateGroup a", nil)}.Apply(t.Context(), &ran, nil)
-	if !errors.Is(err, refused) || err.Error() != "refuse: not ours: not ours" || len(ran) > 0 {
+	if !errors.Is(err, refused) || err.Error() != "not ours" || len(ran) > 0 {
 		t.Errorf("it ends the run before %q: %v", ran, err)
 	}
 }

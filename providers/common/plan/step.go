@@ -31,9 +31,12 @@ func NewStep[E any](kind, text string, do func(ctx context.Context, env E) error
 	return Step[E]{Kind: kind, Text: text, Do: do}
 }
 
+// refusal is the kind of a step that only returns an error.
+const refusal = "Refuse"
+
 // Refuse returns a step that ends the run with an error, which it prints as well.
 func Refuse[E any](err error) Step[E] {
-	return NewStep("Refuse", "refuse: "+err.Error(), func(context.Context, E) error { return err })
+	return NewStep(refusal, "refuse: "+err.Error(), func(context.Context, E) error { return err })
 }
 
 // Removal returns the step as one that removes.

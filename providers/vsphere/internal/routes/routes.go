@@ -96,6 +96,16 @@ func (r *Routes) SetInformers(factory informers.SharedInformerFactory) error {
 	return nil
 }
 
+// Prove reads the gateway and its routes. A gateway that may not be read may still have routes.
+func Prove(ctx context.Context, routerPath string, api API) error {
+	if _, err := api.Get(ctx, routerPath); err != nil && (!errors.Is(err, apierr.ErrDenied) || errors.Is(err, nsx.ErrLogin)) {
+		return err
+	}
+	_, err := api.List(ctx, routerPath+"/static-routes")
+
+	return err
+}
+
 // ListRoutes returns the routes of the cluster, by their tags.
 //
 //	the route                                      is listed
