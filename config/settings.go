@@ -45,13 +45,18 @@ type Controllers struct {
 	// Default: 10
 	ConcurrentServiceSyncs *int32 `gcfg:"concurrent-service-syncs"`
 	// KubeAPIQPS is the maximum number of requests per second to the Kubernetes
-	// API, for each client.
-	// Default: 100
+	// API, for each client. With -1 there is none: the numbers of concurrent syncs
+	// limit the requests under way, and the API server delays what is too much.
+	// Default: -1
 	KubeAPIQPS *float32 `gcfg:"kube-api-qps"`
-	// KubeAPIBurst is the number of requests that a client may send in a burst.
+	// KubeAPIBurst is the number of requests that a client may send in a burst, if
+	// there is a maximum.
 	// Default: 200
 	KubeAPIBurst *int32 `gcfg:"kube-api-burst"`
 }
+
+// NoLimit as kube-api-qps means that there is none.
+const NoLimit float32 = -1
 
 // NewSettings returns the settings with their defaults.
 func NewSettings() *Settings {
@@ -60,7 +65,7 @@ func NewSettings() *Settings {
 		ConcurrentNodeStatusUpdates:  new(int32(20)),
 		ConcurrentNodeLifecycleSyncs: new(int32(10)),
 		ConcurrentServiceSyncs:       new(int32(10)),
-		KubeAPIQPS:                   new(float32(100)),
+		KubeAPIQPS:                   new(NoLimit),
 		KubeAPIBurst:                 new(int32(200)),
 	}}
 }
@@ -80,7 +85,9 @@ func (s *Settings) Validate(file *File) Problems {
 	positive("concurrent-node-status-updates", float64(*c.ConcurrentNodeStatusUpdates))
 	positive("concurrent-node-lifecycle-syncs", float64(*c.ConcurrentNodeLifecycleSyncs))
 	positive("concurrent-service-syncs", float64(*c.ConcurrentServiceSyncs))
-	positive("kube-api-qps", float64(*c.KubeAPIQPS))
+	if *c.KubeAPIQPS != NoLimit {
+		positive("kube-api-qps", float64(*c.KubeAPIQPS))
+	}
 	positive("kube-api-burst", float64(*c.KubeAPIBurst))
 
 	return problems

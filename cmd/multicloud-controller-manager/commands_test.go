@@ -39,7 +39,7 @@ func TestConfigCommands(t *testing.T) {
 		"explain":         {reason: "every key with its source", command: "explain", file: good},
 		"validate":        {reason: "the chosen provider", command: "validate", file: good},
 		"validate-typo":   {reason: "a warning at start is an error here", command: "validate", file: good + "[Old]\n[Plaze]\n", err: "is not valid for provider plain"},
-		"validate-wrong":  {reason: "all problems", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -1\n", err: "is not valid for provider plain"},
+		"validate-wrong":  {reason: "all problems", command: "validate", file: good + "city = Atlantis\n[Controllers]\nkube-api-qps = -2\n", err: "is not valid for provider plain"},
 		"connect":         {reason: "what the cloud-config leads to; typos are warnings", command: "validate --connect", file: good + "[Plaze]\n"},
 		"connect-refused": {reason: "the cloud refuses it", command: "validate --connect", file: strings.Replace(good, "Ulm", "Rome", 1), err: "is not proven: wrong password"},
 		"connect-down":    {reason: "no response is an error", command: "validate --connect", file: strings.Replace(good, "Ulm", "Thule", 1), err: "is not proven: no response"},

@@ -29,7 +29,7 @@ func effectiveIn(opts *options.CloudControllerManagerOptions) effective {
 // FW-CONFIG-12: the flag, then [Controllers], then our default.
 func TestApplyControllers(t *testing.T) {
 	t.Parallel()
-	ours := effective{nodes: 20, status: 20, lifecycle: 10, services: 10, qps: 100, burst: 200}
+	ours := effective{nodes: 20, status: 20, lifecycle: 10, services: 10, qps: -1, burst: 200}
 	file := config.Controllers{
 		ConcurrentNodeSyncs: new(int32(1)), ConcurrentNodeStatusUpdates: new(int32(2)), ConcurrentNodeLifecycleSyncs: new(int32(3)),
 		ConcurrentServiceSyncs: new(int32(4)), KubeAPIQPS: new(float32(5)), KubeAPIBurst: new(int32(6)),
@@ -119,7 +119,7 @@ func TestStatusUpdatesOfTheFile(t *testing.T) {
 func TestSetDefaults(t *testing.T) {
 	t.Parallel()
 	_, cmd := newStarter(t)
-	for flag, want := range map[string]string{"concurrent-node-syncs": "20", "kube-api-qps": "100", "leader-elect-retry-period": "1s"} {
+	for flag, want := range map[string]string{"concurrent-node-syncs": "20", "kube-api-qps": "-1", "leader-elect-retry-period": "1s"} {
 		if got := cmd.Flags().Lookup(flag); got.DefValue != want || got.Changed {
 			t.Errorf("--%s: default %s, given %t; want %s", flag, got.DefValue, got.Changed, want)
 		}

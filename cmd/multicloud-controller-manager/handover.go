@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	cloudprovider "k8s.io/cloud-provider"
 	ccmconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/klog/v2"
@@ -36,9 +37,11 @@ func newHandover(completed *ccmconfig.CompletedConfig) (*handover, error) {
 	h := &handover{leases: leases, settle: completed.ComponentConfig.Generic.LeaderElection.LeaseDuration.Duration}
 	completed.Kubeconfig.Wrap(h.writes.Wrap)
 	completed.Kubeconfig.Wrap(leases.observe)
+	limited := limitEvents()
+	completed.Kubeconfig.Wrap(limited)
 	if completed.ComponentConfig.KubeCloudShared.UseServiceAccountCredentials {
 		// The clients of accounts are not made of the config.
-		completed.ClientBuilder = drainedBuilder{completed.ClientBuilder, &h.writes}
+		completed.ClientBuilder = wrappedBuilder{completed.ClientBuilder, transport.Wrappers(h.writes.Wrap, limited)}
 	}
 
 	return h, nil
@@ -53,24 +56,24 @@ func (h *handover) drainWrites(ctx context.Context) error {
 	return nil
 }
 
-// drainedBuilder makes clients whose writes can be ended.
-type drainedBuilder struct {
+// wrappedBuilder makes clients whose transport is wrapped.
+type wrappedBuilder struct {
 	builder cloudprovider.ControllerClientBuilder
-	writes  *drain.Writes
+	wrap    transport.WrapperFunc
 }
 
 // Config implements cloudprovider.ControllerClientBuilder.
-func (b drainedBuilder) Config(name string) (*rest.Config, error) {
+func (b wrappedBuilder) Config(name string) (*rest.Config, error) {
 	config, err := b.builder.Config(name)
 	if err == nil {
-		config.Wrap(b.writes.Wrap)
+		config.Wrap(b.wrap)
 	}
 
 	return config, err
 }
 
 // ConfigOrDie implements cloudprovider.ControllerClientBuilder.
-func (b drainedBuilder) ConfigOrDie(name string) *rest.Config {
+func (b wrappedBuilder) ConfigOrDie(name string) *rest.Config {
 	config, err := b.Config(name)
 	if err != nil {
 		klog.ErrorS(err, "No configuration of a client", "account", name)
@@ -81,7 +84,7 @@ func (b drainedBuilder) ConfigOrDie(name string) *rest.Config {
 }
 
 // Client implements cloudprovider.ControllerClientBuilder.
-func (b drainedBuilder) Client(name string) (kubernetes.Interface, error) {
+func (b wrappedBuilder) Client(name string) (kubernetes.Interface, error) {
 	config, err := b.Config(name)
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func (b drainedBuilder) Client(name string) (kubernetes.Interface, error) {
 }
 
 // ClientOrDie implements cloudprovider.ControllerClientBuilder.
-func (b drainedBuilder) ClientOrDie(name string) kubernetes.Interface {
+func (b wrappedBuilder) ClientOrDie(name string) kubernetes.Interface {
 	client, err := b.Client(name)
 	if err != nil {
 		klog.ErrorS(err, "No client", "account", name)
