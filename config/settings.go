@@ -24,6 +24,13 @@ type Settings struct {
 		// has its name. Otherwise such a Node is never deleted.
 		ByName bool `gcfg:"by-name"`
 	}
+	LoadBalancer struct {
+		// MaxTargets is how many Nodes are behind the load balancer of each Service with
+		// externalTrafficPolicy Cluster, 0 for all of them. The annotation
+		// multicloud-ccm.io/max-targets of a Service takes precedence.
+		// Default: all in a cluster of up to 250 Nodes, 100 in a larger one
+		MaxTargets *int32 `gcfg:"max-targets"`
+	}
 }
 
 // Controllers limits how much the controllers do concurrently. A flag on the
@@ -89,6 +96,10 @@ func (s *Settings) Validate(file *File) Problems {
 		positive("kube-api-qps", float64(*c.KubeAPIQPS))
 	}
 	positive("kube-api-burst", float64(*c.KubeAPIBurst))
+	if most := s.LoadBalancer.MaxTargets; most != nil && *most < 0 {
+		name := Name{Section: "LoadBalancer", Key: "max-targets"}
+		problems.Errorf(file.At(Schema{}, name), "%s: must be a number of Nodes, or 0 for all, got %d", file.Spell(Schema{}, name), *most)
+	}
 
 	return problems
 }

@@ -49,6 +49,8 @@ type Config struct {
 	// deleteByName is [NodeDeletion] by-name, one of the settings of all
 	// providers.
 	deleteByName bool
+	// maxTargets is [LoadBalancer] max-targets, another one of them.
+	maxTargets *int32
 }
 
 // Global is the section for everything but endpoints.

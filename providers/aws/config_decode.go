@@ -52,6 +52,7 @@ func resolve(file *config.File) *resolver {
 	}
 	r.Decode(ProviderName, r.config)
 	r.config.deleteByName = r.Settings.NodeDeletion.ByName
+	r.config.maxTargets = r.Settings.LoadBalancer.MaxTargets
 	r.chooseRegion()
 	r.checkCluster()
 	r.checkRole()
@@ -183,6 +184,7 @@ func (c *Config) balancing(id identity) request.Config {
 		SharedProbe:             g.ClusterServiceLoadBalancerHealthProbeMode == probeShared,
 		SharedProbePort:         g.ClusterServiceSharedLoadBalancerHealthProbePort,
 		SharedProbePath:         g.ClusterServiceSharedLoadBalancerHealthProbePath,
+		MaxTargets:              c.maxTargets,
 		BadNetworkSetting:       c.badNetworkSetting,
 	}
 }

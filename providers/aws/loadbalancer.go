@@ -21,6 +21,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/metrics"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 )
 
 // loadBalancerConfig is the configuration of a loadBalancer.
@@ -227,6 +228,12 @@ func (l *loadBalancer) sync(ctx context.Context, in input, nodes []*v1.Node) (ho
 			return err
 		}
 		in.nodes = namesOf(nodes)
+		if known.since.IsZero() {
+			known.since = time.Now()
+		}
+		if in.subset, err = targets.New(in.service, nodes, in.config.MaxTargets, known.since, time.Now()); err != nil {
+			return err
+		}
 		if !in.create {
 			if done, err := l.updateTargets(ctx, in, warnings); done || err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 )
 
 // input is a call of the service controller: a Service and its request, with the
@@ -24,8 +25,9 @@ type input struct {
 	// full is [state.full] of the last sync.
 	full    bool
 	request *request.Request
-	// nodes are the names of the Nodes of the call, sorted.
-	nodes []string
+	// nodes are the names of the Nodes of the call, sorted, and subset chooses targets among them.
+	nodes  []string
+	subset *targets.Subset
 	// create reports whether a missing load balancer is created.
 	create bool
 	// deletedAt is when its deletion was requested, zero if it was not.

@@ -146,6 +146,8 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 		}
 	}
 
+	o.Facts.Choose = in.chooseFrom(o.targetLimit(in.request), o.registered())
+
 	return l.targets(ctx, in, &o.Facts)
 }
 

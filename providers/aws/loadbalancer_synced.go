@@ -10,6 +10,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 )
 
 // state is what this process keeps of the operations on the load balancer of a Service. Only the
@@ -17,6 +18,8 @@ import (
 type state struct {
 	// synced is nil unless the last sync was complete. Other state is read from AWS.
 	synced *syncedState
+	// since is when this process has first synced the load balancer.
+	since time.Time
 	// deletion is when the deletion began for a Service that stays, else zero.
 	deletion time.Time
 	// full means that AWS has not accepted new listeners beside those that exist: the ones that are not
@@ -36,8 +39,9 @@ type syncedState struct {
 	members    map[string]bool
 	// groups are the target groups of a network load balancer.
 	groups []network.GroupState
-	// instances are those that are registered, or stay if they are.
+	// instances are those that are registered, or stay if they are, and limit is how many there can be.
 	instances request.Instances
+	limit     targets.Limit
 	// refused are those that AWS did not accept.
 	refused refused
 	// shortages are what quotas leave no room for, warnings those about them and
@@ -56,6 +60,7 @@ func syncedBy(in input, o *observed, d *desired, targetGroups []network.TargetGr
 		nodeGroups: d.Nodes.Groups,
 		members:    o.members(),
 		instances:  d.instances(),
+		limit:      o.targetLimit(in.request),
 		groups:     network.Resolve(targetGroups, &env.IDs),
 		refused:    refused{}.add(env.Refusals()),
 		shortages:  env.Shortages(),

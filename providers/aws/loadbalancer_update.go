@@ -34,6 +34,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 	if !in.config.LeaveNodeSecurityGroups && !known.sameNodeGroups(f) {
 		return false, nil
 	}
+	f.Choose = in.chooseFrom(known.limit, known.instances.Registered)
 	next, skipped := in.request.Instances(f)
 	refused, err := l.syncTargets(ctx, in, known, next)
 	if errors.Is(err, apierr.ErrNotFound) {

@@ -31,6 +31,8 @@ type Config struct {
 	// methodSet reports whether the file sets LBMethod: otherwise, the method depends
 	// on the provider of the load balancer.
 	methodSet bool
+	// maxTargets is [LoadBalancer] max-targets, one of the settings of all providers.
+	maxTargets *int32
 	// regional is OS_CCM_REGIONAL in the environment: provider IDs have the region.
 	regional bool
 	// waitLimit is how long the change of a load balancer is waited for, zero for the default.

@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/keylock"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/nodeindex"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/client"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/inventory"
@@ -214,8 +215,15 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 		if err != nil {
 			return err
 		}
+		if known.since.IsZero() {
+			known.since = time.Now()
+		}
+		subset, err := targets.New(svc, nodes, l.Config.maxTargets, known.since, time.Now())
+		if err != nil {
+			return err
+		}
 		existing := request.ForDelete(svc, cluster)
-		in := input{service: svc, state: known, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, create: create, existing: existing, config: &l.Config.LoadBalancer}
+		in := input{service: svc, state: known, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, subset: subset, create: create, existing: existing, config: &l.Config.LoadBalancer}
 		run := &run{loadBalancer: l, input: in, warnings: warnings, found: new(balancer), kept: in.existing.Kept}
 		err = run.sync(ctx)
 		if noted, ok := errors.AsType[*notedError](err); ok {

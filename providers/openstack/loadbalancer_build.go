@@ -4,12 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/octavia"
@@ -38,6 +43,7 @@ func (in input) build(o *observed) (*desired, error) {
 		// A member without its subnet could be out of reach.
 		wanted.Members = without(wanted.Members, slices.Concat(o.subnets.Unread, o.waiting))
 	}
+	wanted.Members = in.chosen(o, wanted.Members)
 	if len(o.waiting) > 0 {
 		d.lasting = []service.Gap{{
 			Key: "nodes " + plan.Words(o.waiting), Text: "nodes are not initialized yet: " + plan.FewCommas(o.waiting),
@@ -105,6 +111,25 @@ func (in input) uninitialized(o *observed) []service.Warning {
 
 	return []service.Warning{service.Warn(reasonUninitialized,
 		"Nodes count as servers of another cloud, because they have had no provider ID for more than %s: %s", waitLimit, plan.FewCommas(plan.Sorted(names)))}
+}
+
+// chosen returns the Nodes that are members.
+func (in input) chosen(o *observed, members []request.Target) []request.Target {
+	serving := sets.New[netip.Addr]()
+	if o.parts != nil {
+		for _, pool := range o.parts.Pools {
+			for _, member := range pool.Members {
+				serving.Insert(member.Address.Unmap())
+			}
+		}
+	}
+	byName := make(map[string]request.Target, len(members))
+	for _, t := range members {
+		byName[t.Node] = t
+	}
+	chosen := in.subset.Choose(slices.Collect(maps.Keys(byName)), func(name string) bool { return serving.Has(byName[name].Address.Unmap()) }, targets.Limit{})
+
+	return lists.Filter(members, func(t request.Target) bool { return chosen.Has(t.Node) })
 }
 
 // without returns the targets that are none of these Nodes.

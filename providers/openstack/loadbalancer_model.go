@@ -9,6 +9,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/features"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/floatingip"
@@ -33,6 +34,8 @@ type input struct {
 	// existing is what finds the resources of the Service, valid or not.
 	existing request.Existing
 	nodes    []*v1.Node
+	// subset chooses members among the Nodes.
+	subset *targets.Subset
 	// create is whether a missing load balancer is created, deletes whether the Service is
 	// deleted.
 	create, deletes bool

@@ -1,6 +1,10 @@
 package openstack
 
-import "k8s.io/apimachinery/pkg/util/sets"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+)
 
 // state is what this process keeps of the operations on the load balancer of a Service. Only the
 // operation that runs has it.
@@ -8,6 +12,8 @@ type state struct {
 	// patched is what was written to the Service, which is synced again because of it, and created
 	// the same of a load balancer that was pending at the end of the sync that created it.
 	patched, created patch
+	// since is when this process has first synced the load balancer.
+	since time.Time
 	// requested is nil if no load balancer was requested.
 	requested *lastCreation
 	// empty means that Octavia has refused the load balancer with all its parts.

@@ -46,6 +46,8 @@ type Config struct {
 	// deleteByName is [NodeDeletion] by-name, one of the settings of all
 	// providers.
 	deleteByName bool
+	// maxTargets is [LoadBalancer] max-targets, another one of them.
+	maxTargets *int32
 	// skipNodeDeletion is set by SKIP_NODE_DELETION in the environment: a VM
 	// that is gone is then an error, and its Node stays.
 	skipNodeDeletion bool

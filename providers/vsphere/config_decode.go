@@ -76,6 +76,7 @@ func resolve(file *config.File, env environment) *resolver {
 	}
 	r.Decode(ProviderName, r.config)
 	r.config.deleteByName = r.Settings.NodeDeletion.ByName
+	r.config.maxTargets = r.Settings.LoadBalancer.MaxTargets
 	r.applyEnvironment()
 	r.chooseSecretsDirectory()
 	r.expandServer()

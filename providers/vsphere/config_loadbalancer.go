@@ -155,7 +155,7 @@ func (c *Config) hasLoadBalancers() bool {
 func (c *Config) balancing() request.Config {
 	settings := request.Config{
 		LBServiceID: c.LoadBalancer.LBServiceID, Tier1: string(c.LoadBalancer.Tier1GatewayPath), Size: c.LoadBalancer.Size,
-		SNATDisabled: c.LoadBalancer.SNATDisabled, Tags: c.LoadBalancer.Tags,
+		SNATDisabled: c.LoadBalancer.SNATDisabled, Tags: c.LoadBalancer.Tags, MaxTargets: c.maxTargets,
 		Classes: map[string]request.Class{request.DefaultClass: c.LoadBalancer.class(request.DefaultClass)},
 	}
 	for name, class := range c.LoadBalancerClass {

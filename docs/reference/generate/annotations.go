@@ -6,34 +6,43 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/all"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 )
 
 // annotationsPage lists every annotation that has an effect.
 func annotationsPage(l *library) (string, error) {
 	var b strings.Builder
+	errs := []error{l.writeAnnotations(&b, "All providers", reflect.TypeFor[targets.Subset]().PkgPath())}
 	for _, d := range all.Descriptors() {
-		if d.Reference.Annotations == "" {
-			continue
-		}
-		files, err := l.files(d.Reference.Annotations)
-		if err != nil {
-			return "", err
-		}
-		groups, err := readAnnotations(files...)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "\n## %s\n", d.Summary)
-		for _, g := range groups {
-			g.write(&b)
+		if d.Reference.Annotations != "" {
+			errs = append(errs, l.writeAnnotations(&b, d.Summary, d.Reference.Annotations))
 		}
 	}
 
-	return b.String(), nil
+	return b.String(), errors.Join(errs...)
+}
+
+// writeAnnotations writes a section with the annotations of a package.
+func (l *library) writeAnnotations(b *strings.Builder, title, path string) error {
+	files, err := l.files(path)
+	if err != nil {
+		return err
+	}
+	groups, err := readAnnotations(files...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "\n## %s\n", title)
+	for _, g := range groups {
+		g.write(b)
+	}
+
+	return nil
 }
 
 // annotationGroup is one const declaration.

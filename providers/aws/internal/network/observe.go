@@ -113,6 +113,7 @@ func toLoadBalancer(in elbv2types.LoadBalancer) *LoadBalancer {
 			mapping.PrivateIPv4 = aws.ToString(address.PrivateIPv4Address)
 		}
 		out.Mappings = append(out.Mappings, mapping)
+		out.Zones = append(out.Zones, aws.ToString(zone.ZoneName))
 	}
 
 	return out

@@ -38,6 +38,7 @@ type LoadBalancer struct {
 	State          elbv2types.LoadBalancerStateEnum
 	SecurityGroups []string
 	Mappings       []Mapping
+	Zones          []string
 	Attributes     map[string]string
 	// Tags are nil if they could not be read.
 	Tags      map[string]string

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -43,6 +44,8 @@ type Config struct {
 	SharedProbe     bool
 	SharedProbePort int32
 	SharedProbePath string
+	// MaxTargets is [LoadBalancer] max-targets, nil if it is not set.
+	MaxTargets *int32
 	// BadNetworkSetting is the error in the settings for network load
 	// balancers; a Service that requests one gets this error.
 	BadNetworkSetting error
@@ -164,6 +167,8 @@ type Facts struct {
 	Unknown []string
 	// LongUnknown are those of them that EC2 has not returned for long.
 	LongUnknown []string
+	// Choose returns which of these Nodes are targets, by name. Nil chooses all.
+	Choose func(nodes []string) sets.Set[string]
 }
 
 // Foreign reports whether an instance has the tag of another cluster, and not of this

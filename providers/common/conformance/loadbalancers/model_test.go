@@ -3,10 +3,14 @@ package loadbalancers
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 )
 
 // model is what a Service requires.
@@ -65,11 +69,13 @@ func rangesOf(service *v1.Service) (texts []string, err error) {
 }
 
 // build returns what a Service wants, given the machines that can be targets.
-func (s *balancers) build(cluster string, service *v1.Service, nodes []*v1.Node, running []string) (*model, error) {
+func (s *balancers) build(cluster string, service *v1.Service, nodes []*v1.Node, seen observed) (*model, error) {
 	ranges, err := rangesOf(service)
 	if err == nil {
 		err = s.supports(service)
 	}
+	subset, invalid := targets.New(service, nodes, nil, time.Now(), time.Now())
+	err = errors.Join(err, invalid)
 	if err != nil {
 		return nil, fmt.Errorf("read service: %w", err)
 	}
@@ -79,15 +85,23 @@ func (s *balancers) build(cluster string, service *v1.Service, nodes []*v1.Node,
 		dual:      len(service.Spec.IPFamilies) > 1,
 		listeners: map[portKey]listener{},
 	}
-	var targets []string
+	ids := map[string]string{}
 	for _, node := range nodes {
-		if slices.Contains(running, node.Spec.ProviderID) {
-			targets = append(targets, node.Spec.ProviderID)
+		if slices.Contains(seen.running, node.Spec.ProviderID) {
+			ids[node.Name] = node.Spec.ProviderID
 		}
 	}
-	slices.Sort(targets)
+	var chosen []string
+	names := slices.Collect(maps.Keys(ids))
+	for name := range subset.Choose(names, func(name string) bool { return !s.forgets && seen.isTarget(ids[name]) }, targets.Limit{}) {
+		chosen = append(chosen, ids[name])
+	}
+	if s.all {
+		chosen = slices.Collect(maps.Values(ids))
+	}
+	slices.Sort(chosen)
 	for _, port := range service.Spec.Ports {
-		l := listener{nodePort: port.NodePort, targets: targets}
+		l := listener{nodePort: port.NodePort, targets: chosen}
 		if service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
 			l.health = service.Spec.HealthCheckNodePort
 		}

@@ -42,6 +42,7 @@ func replaces() build {
 }
 
 func nodeMutants() map[string]mutant {
+	const part = "a Service may have a part of the nodes, which stays"
 	const follows, invalidNode, gone = "UpdateLoadBalancer follows the nodes",
 		"nodes that cannot be targets do not keep out the others", "nodes whose instances are gone are removed"
 	updating := func(update func(correct *balancers) func(context.Context, string, *v1.Service, []*v1.Node) error) build {
@@ -61,6 +62,8 @@ func nodeMutants() map[string]mutant {
 		"keeps targets that are no nodes": {updating(func(*balancers) func(context.Context, string, *v1.Service, []*v1.Node) error {
 			return func(context.Context, string, *v1.Service, []*v1.Node) error { return nil }
 		}), "not as wanted", []string{gone}},
+		"registers all nodes": {faulty(func(s *balancers) { s.all = true }), "want 4 to 4", []string{part}},
+		"chooses others":      {faulty(func(s *balancers) { s.forgets = true }), "writes", []string{part}},
 		"registers no node beside an invalid one": {replacing(func(w *balancersWith, correct *balancers) {
 			w.ensure = func(ctx context.Context, cluster string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 				for _, node := range nodes {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/internal/harness"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 )
 
 // nodeCases are about the nodes behind load balancers.
@@ -22,6 +23,7 @@ func nodeCases() []testCase {
 		{Name: "UpdateLoadBalancer of what is not there is an error and creates nothing", Run: updateCreatesNothing},
 		{Name: "nodes that cannot be targets do not keep out the others", Run: invalidNodes},
 		{Name: "nodes whose instances are gone are removed", Run: goneNodes},
+		{Name: "a Service may have a part of the nodes, which stays", Run: partOfNodes},
 	}
 }
 
@@ -48,6 +50,68 @@ func followsNodes(f *fixture, follow func(*v1.Service, ...machine)) {
 	}
 	f.mustRemove(service)
 	f.CheckNothingLeft()
+}
+
+// partOfNodes: of many nodes, some are targets of all ports. Those that join change nothing, and all are replaced
+// without an end of the service.
+func partOfNodes(f *fixture) {
+	f.start()
+	m := f.CreateMany(10)
+	service := f.service("web")
+	service.Annotations[string(targets.AnnotationMaxTargets)] = "4"
+	ensure := func(f *fixture, m []machine) {
+		f.T.Helper()
+		if err := f.tryEnsure(service, harness.NodesOf(m...)); err != nil {
+			f.T.Fatal(err)
+		}
+	}
+	ensure(f, m[:8])
+	chosen := f.checkPart(service, m[:8], 4, 4)
+	all := harness.NodesOf(m...)
+	f.CheckWritesNothing("an update for nodes that join", func() { _ = f.persist(func() error { return f.update(service, all) }) })
+	f.CheckWritesNothing("a resync by another process", func() { ensure(f.restart(), m) })
+	for _, gone := range chosen {
+		m = slices.DeleteFunc(m, func(m machine) bool { return m.ProviderID == gone })
+		if err := f.persist(func() error { return f.update(service, harness.NodesOf(m...)) }); err != nil {
+			f.T.Errorf("update without a target: %v", err)
+		}
+		f.checkPart(service, m, 3, 4)
+	}
+	delete(service.Annotations, string(targets.AnnotationMaxTargets))
+	f.mustEnsure(service, m...)
+	f.mustRemove(service)
+	f.CheckNothingLeft()
+}
+
+// checkPart fails the case unless all ports have the same targets, between as many machines, and returns their provider
+// IDs.
+func (f *fixture) checkPart(service *v1.Service, machines []machine, least, most int) []string {
+	f.T.Helper()
+	lb, ok := f.find(service)
+	if !ok || len(lb.Listeners) != len(service.Spec.Ports) {
+		f.T.Fatalf("the load balancer of %s is missing or has not all ports: %v", service.Name, lb)
+	}
+	var first []string
+	for i, listener := range lb.Listeners {
+		var ids []string
+		for _, target := range listener.Targets {
+			ids = append(ids, target.ProviderID)
+		}
+		slices.Sort(ids)
+		if i == 0 {
+			first = ids
+		}
+		if !slices.Equal(first, ids) || len(ids) < least || len(ids) > most {
+			f.T.Errorf("port %d has the targets %v, want %d to %d, those of all ports: %v", listener.Port, ids, least, most, first)
+		}
+	}
+	for _, id := range first {
+		if !slices.ContainsFunc(machines, func(m machine) bool { return m.ProviderID == id }) {
+			f.T.Errorf("target %s is no node", id)
+		}
+	}
+
+	return first
 }
 
 // updateCreatesNothing: the Service may have been deleted meanwhile.

@@ -45,6 +45,8 @@ type faults struct {
 	complete      bool // finds only balancers with ports
 	narrow        bool // deletes the rules of the Service's ports alone
 	keepsFamily   bool // removes no address
+	all           bool // registers all nodes, whatever number is requested
+	forgets       bool // chooses targets without those that serve
 }
 
 // balancers are the load balancers of a provider over the in-memory cloud.
@@ -128,6 +130,20 @@ func (s *balancers) observe(ctx context.Context, cluster string, service *v1.Ser
 	}), running}, nil
 }
 
+// isTarget reports whether a machine is behind the load balancer.
+func (o observed) isTarget(id string) bool {
+	if o.balancer == nil {
+		return false
+	}
+	for _, l := range o.balancer.listeners {
+		if slices.Contains(l.targets, id) {
+			return true
+		}
+	}
+
+	return false
+}
+
 func (s *balancers) GetLoadBalancerName(_ context.Context, _ string, service *v1.Service) string {
 	return cloudprovider.DefaultLoadBalancerName(service)
 }
@@ -205,7 +221,7 @@ func (s *balancers) apply(
 	if s.early && len(seen.rules) > 0 {
 		_ = s.cloud.changeRules(ctx, nil, seen.rules[:1])
 	}
-	want, err := s.build(cluster, service, nodes, seen.running)
+	want, err := s.build(cluster, service, nodes, seen)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ func build(in input, o *observed) *desired {
 	if in.request == nil {
 		return b.desired
 	}
+	b.members = in.chosen(b.own[policy.Pools])
 	if b.refused = in.refused; b.refused != nil {
 		return b.desired
 	}
@@ -231,7 +232,7 @@ func (b *builder) buildPort(a *wantedAddress, served service.Port) {
 	if w.server.existing != nil {
 		w.server.path, used = w.server.existing.Path, w.server.existing.PoolPath
 	}
-	w.pool = wantedPool{path: names.PartPath(policy.Pools, port), members: b.in.request.Members[a.family], snat: !b.in.settings.SNATDisabled}
+	w.pool = wantedPool{path: names.PartPath(policy.Pools, port), members: b.members[a.family], snat: !b.in.settings.SNATDisabled}
 	if w.pool.existing = b.find(policy.Pools, tag, func(o *policy.Object) bool { return o.Path == used }); w.pool.existing != nil {
 		w.pool.path = w.pool.existing.Path
 	} else {

@@ -187,7 +187,7 @@ func (df *differ) followNodes() {
 			continue
 		}
 		ip, err := netip.ParseAddr(own[policy.VirtualServers][i].IPAddress)
-		w := wantedPool{path: pool.Path, existing: pool, members: df.in.request.Members[address.FamilyOf(ip)]}
+		w := wantedPool{path: pool.Path, existing: pool, members: df.d.members[address.FamilyOf(ip)]}
 		if ips := w.ips(); err == nil && pool.MemberIPs != policy.NewMemberIPs(ips) {
 			df.change("LBPool", pool, fmt.Sprintf("pool %s: members %s", pool.Path, textOf(ips)), map[string]any{"members": merge(df.o.names, w)})
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/plan"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/nsx"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
@@ -56,6 +57,8 @@ type API interface {
 type state struct {
 	// unrealized means that it is not known to be realized, which is looked at again.
 	unrealized bool
+	// since is when this process has first synced the load balancer.
+	since time.Time
 }
 
 // LoadBalancers implements the load balancers of Services. Every operation may be interrupted
@@ -163,6 +166,11 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 	status = &v1.LoadBalancerStatus{}
 	err = l.services.Run(ctx, svc, func(ctx context.Context, known *state) error {
 		r, warnings := l.config.Settings.New(cluster, svc, nodes)
+		if known.since.IsZero() {
+			known.since = time.Now()
+		}
+		subset, err := targets.New(svc, nodes, l.config.Settings.MaxTargets, known.since, time.Now())
+		r.Refused = errors.Join(r.Refused, err)
 		l.ensuring.Add(1)
 		defer l.ensuring.Add(-1)
 		o, err := l.observe(ctx, cluster, svc)
@@ -180,7 +188,7 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 			return err
 		}
 		op := service.Operation{Service: svc, LoadBalancer: r.Names.DisplayName(), Ensures: create}
-		err = l.ensure(ctx, op, o, r, warnings, known)
+		err = l.ensure(ctx, op, o, r, subset, warnings, known)
 		if err == nil || apierr.Has[*service.IncompleteError](err) {
 			status = statusOf(o)
 		}
@@ -193,8 +201,9 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 
 // ensure makes and applies the plan, and waits until an address that is not published yet is
 // realized.
-func (l *LoadBalancers) ensure(ctx context.Context, op service.Operation, o *observed, r *request.Request, warnings []service.Warning, known *state) error {
+func (l *LoadBalancers) ensure(ctx context.Context, op service.Operation, o *observed, r *request.Request, subset *targets.Subset, warnings []service.Warning, known *state) error {
 	in := l.resolve(ctx, o, r)
+	in.subset = subset
 	in.operation = op
 	d, created, err := l.settle(ctx, in, o)
 	if d != nil {

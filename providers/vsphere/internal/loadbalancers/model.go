@@ -9,6 +9,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/address"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/policy"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 )
@@ -148,6 +149,8 @@ type input struct {
 	profiles map[string]string
 	// unknown is why a profile is not known, which only new virtual servers need.
 	unknown error
+	// subset chooses members among the Nodes.
+	subset *targets.Subset
 	// refused is why nothing changes but the members of pools.
 	refused error
 }
@@ -159,7 +162,9 @@ type desired struct {
 	addresses    []wantedAddress
 	group        *wantedGroup
 	ports        []wantedPort
-	warnings     []service.Warning
+	// members are the Nodes in all pools, by family.
+	members  map[address.Family][]request.Member
+	warnings []service.Warning
 	// refused is why nothing changes but the members of pools.
 	refused error
 	// keep are the paths of the objects that stay.

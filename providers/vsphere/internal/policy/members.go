@@ -22,6 +22,18 @@ func NewMemberIPs(ips []netip.Addr) MemberIPs {
 	return MemberIPs(unique.Make(strings.Join(slices.Compact(texts), " ")))
 }
 
+// All returns the addresses of the set.
+func (m MemberIPs) All() []netip.Addr {
+	var ips []netip.Addr
+	for text := range strings.FieldsSeq(unique.Handle[string](m).Value()) {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			ips = append(ips, ip)
+		}
+	}
+
+	return ips
+}
+
 // MembersByIP returns the members of a pool with all of their fields.
 func (o *Object) MembersByIP() map[netip.Addr]json.RawMessage {
 	var members []json.RawMessage

@@ -18,6 +18,8 @@ type Config struct {
 	SNATDisabled bool
 	// Tags are tags of new objects by scope, which may have the owner.
 	Tags map[string]string
+	// MaxTargets is max-targets, nil if it is not set.
+	MaxTargets *int32
 	// Classes are those of load balancers by name, the default one included.
 	Classes map[string]Class
 }
