@@ -61,6 +61,7 @@ func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 // accepts no error: a failure ends the process with exit code 1.
 func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.Interface {
 	s.report()
+	trimInformers(completed)
 	shared := completed.ComponentConfig.KubeCloudShared
 	cloud, err := s.makeCloud(shared.CloudProvider.Name, shared.CloudProvider.CloudConfigFile)
 	if err == nil {

@@ -121,17 +121,47 @@ func nodeLabels(spec NodeSpec) map[string]string {
 	return labels
 }
 
-func nodeAnnotations(spec NodeSpec) map[string]string {
-	annotations := maps.Clone(spec.Annotations)
-	if len(spec.NodeIPs) == 0 {
-		return annotations
-	}
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr] = strings.Join(spec.NodeIPs, ",")
+// What a Node has that a cloud controller manager does not use: as many annotations, conditions and images as in a cluster
+// with a network plugin, a storage driver and the node problem detector. It is about 12 KB, and has 3 KB of managed fields.
+const (
+	annotations = 18
+	conditions  = 6
+	images      = 50
+)
 
-	return annotations
+// CheckComplete returns an error if a Node has lost anything that it was registered with and nothing should write.
+func CheckComplete(node *v1.Node) error {
+	got := [...]int{len(node.Annotations), len(node.Status.Conditions), len(node.Status.Images), len(node.Status.Capacity), len(node.ManagedFields)}
+	for i, least := range [...]int{annotations, conditions + 4, images, 3, 1} {
+		if got[i] < least {
+			return fmt.Errorf("node %s has lost annotations, conditions, images, capacity or managed fields: %v", node.Name, got)
+		}
+	}
+
+	return nil
+}
+
+func nodeAnnotations(spec NodeSpec) map[string]string {
+	all := map[string]string{}
+	for i := range annotations {
+		all[fmt.Sprintf("plugin-%d.example.com/state", i)] = fmt.Sprintf(`{"interface":"eth%d","mac":"02:00:00:00:00:%02d","node":%q}`, i, i, spec.Name)
+	}
+	maps.Copy(all, spec.Annotations)
+	if len(spec.NodeIPs) > 0 {
+		all[cloudproviderapi.AnnotationAlphaProvidedIPAddr] = strings.Join(spec.NodeIPs, ",")
+	}
+
+	return all
+}
+
+func nodeImages() []v1.ContainerImage {
+	all := make([]v1.ContainerImage, images)
+	for i := range all {
+		name := fmt.Sprintf("registry.example.com/team-%d/service-%d", i%7, i)
+		all[i] = v1.ContainerImage{SizeBytes: int64(i+1) << 20, Names: []string{name + fmt.Sprintf("@sha256:%064x", i), name + ":v1.2.3"}}
+	}
+
+	return all
 }
 
 func nodeStatus(spec NodeSpec) v1.NodeStatus {
@@ -144,6 +174,7 @@ func nodeStatus(spec NodeSpec) v1.NodeStatus {
 	return v1.NodeStatus{
 		Capacity:    resources,
 		Allocatable: resources,
+		Images:      nodeImages(),
 		Addresses:   nodeAddresses(spec),
 		Conditions:  nodeConditions(spec.Ready),
 		NodeInfo: v1.NodeSystemInfo{
@@ -172,12 +203,18 @@ func nodeConditions(ready v1.ConditionStatus) []v1.NodeCondition {
 		ready = v1.ConditionTrue
 	}
 
-	return []v1.NodeCondition{
+	all := []v1.NodeCondition{
 		condition(v1.NodeMemoryPressure, v1.ConditionFalse, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
 		condition(v1.NodeDiskPressure, v1.ConditionFalse, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
 		condition(v1.NodePIDPressure, v1.ConditionFalse, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 		readyCondition(ready),
 	}
+	for i := range conditions {
+		kind := v1.NodeConditionType(fmt.Sprintf("Problem%d", i))
+		all = append(all, condition(kind, v1.ConditionFalse, "NoProblem", "the node problem detector has found no problem of this kind"))
+	}
+
+	return all
 }
 
 func readyCondition(status v1.ConditionStatus) v1.NodeCondition {

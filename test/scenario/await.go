@@ -19,6 +19,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
+	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 )
 
 const (
@@ -133,7 +134,7 @@ func (m Machine) initialized(nodes Nodes) error {
 	case uninitialized(node):
 		return fmt.Errorf("node %s is not initialized", m.Node.Name)
 	default:
-		return m.Check(node)
+		return errors.Join(m.Check(node), controlplane.CheckComplete(node))
 	}
 }
 
