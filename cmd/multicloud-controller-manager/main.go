@@ -36,6 +36,7 @@ if set, it must name the same provider.
 
 func main() {
 	setGCPercent(os.Getenv("GOGC"))
+	followMemoryLimit()
 	os.Exit(run(all.Descriptors()))
 }
 
