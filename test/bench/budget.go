@@ -72,6 +72,7 @@ func evaluateCPU(r result) []row {
 	used := func(what string, measured time.Duration) row { return withoutBudget(duration(what, measured, 0)) }
 	rows := []row{
 		used(fmt.Sprintf("CPU time from start until %d nodes are initialized", r.nodes), r.startCPU),
+		used(fmt.Sprintf("CPU time of kube-apiserver until %d nodes are initialized", r.nodes), r.startAPICPU),
 		used("CPU time in a steady "+steadyPeriod(r.steady), r.steadyCPU),
 	}
 	if !r.hasBalancers() {

@@ -40,6 +40,7 @@ func main() {
 	flag.IntVar(&p.services, "services", 100, "number of Services that are created at once, for clouds with load balancers")
 	flag.DurationVar(&p.provisioning, "provisioning", 5*time.Second, "time that the cloud takes to create each load balancer")
 	flag.DurationVar(&p.steady, "steady", 90*time.Second, "duration of the steady period; with 5m, nodes are updated and checked in the default periods, with less in proportionally shorter ones")
+	flag.StringVar(&p.flags, "flags", "", "further `flags` of the process that initializes all nodes, such as --kube-api-qps=100")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

@@ -52,6 +52,8 @@ type plan struct {
 	// long to create.
 	services     int
 	provisioning time.Duration
+	// flags are further ones of the process that initializes all nodes.
+	flags string
 }
 
 // result is what was measured.
@@ -73,8 +75,10 @@ type result struct {
 	// startCPU is what the process has used until all nodes were initialized, steadyCPU what one has used
 	// in the steady period.
 	startCPU, steadyCPU time.Duration
-	peakRSS             int64
-	binarySize          int64
+	// startAPICPU is what the API server has used meanwhile.
+	startAPICPU time.Duration
+	peakRSS     int64
+	binarySize  int64
 }
 
 // bench is a measurement while it runs.
@@ -156,15 +160,20 @@ func (b *bench) measureStart(ctx context.Context) error {
 	err = b.out.Step("Starting the binary, until all nodes are initialized", func() error {
 		ctx, cancel := bounded(ctx, patience)
 		defer cancel()
+		idle, err := cpuTime(b.ControlPlane.APIServerPID())
+		if err != nil {
+			return err
+		}
 		began := time.Now()
-		var err error
-		if process, err = b.Run("initialize", b.binary); err != nil {
+		if process, err = b.Run("initialize", b.binary, strings.Fields(b.flags)...); err != nil {
 			return err
 		}
 		first, err := b.AwaitInitialized(ctx, process, b.Cloud.Machines())
 		b.firstNode, b.allNodes = first.Sub(began), time.Since(began)
+		used, failure := cpuTime(b.ControlPlane.APIServerPID())
+		b.startAPICPU = used - idle
 
-		return err
+		return errors.Join(err, failure)
 	})
 	if err != nil {
 		return err

@@ -187,6 +187,9 @@ func (cp *ControlPlane) failure() error {
 	return errors.Join(errs...)
 }
 
+// APIServerPID returns the process ID of the API server.
+func (cp *ControlPlane) APIServerPID() int { return cp.apiServer.PID() }
+
 // PauseAPIServer suspends the API server: connections stay open and there is no
 // response, as in a network partition. ResumeAPIServer ends that.
 func (cp *ControlPlane) PauseAPIServer() error {
