@@ -48,6 +48,9 @@ func (v *V2) SetRequeue(requeue func(nodeName string)) {
 // cloud that does not respond while others do.
 func (v *V2) Run(ctx context.Context) {
 	v.found.begin()
+	if v.opts.Metrics != nil {
+		v.opts.Metrics.NodeDeletionsHeld(v.guard.holds)
+	}
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	rounds := time.NewTicker(attemptPeriod)

@@ -17,8 +17,9 @@ import (
 // the controllers that check whether a Node's instance exists and the ones that
 // read its metadata must not use up each other's calls.
 type confirmations struct {
-	source Source
-	clock  clock.PassiveClock
+	source   Source
+	provider string
+	clock    clock.PassiveClock
 	// timeout bounds a call, ttl is how long a result is shared.
 	timeout, ttl time.Duration
 
@@ -37,7 +38,7 @@ type confirmation struct {
 // newConfirmations returns confirmations without any call.
 func newConfirmations(source Source, opts Options) *confirmations {
 	return &confirmations{
-		source: source, clock: opts.Clock, timeout: opts.Timeout, ttl: opts.NegativeTTL,
+		source: source, provider: opts.Provider, clock: opts.Clock, timeout: opts.Timeout, ttl: opts.NegativeTTL,
 		calls: lru.New(maxTracked),
 	}
 }
@@ -71,7 +72,7 @@ func (c *confirmations) join(ref Ref) *flight.Call[Result] {
 func (c *confirmations) start(ref Ref) *confirmation {
 	k, begun := &confirmation{}, c.clock.Now()
 	k.call = flight.Start(c.timeout, func(ctx context.Context) (Result, error) {
-		result := c.source.Confirm(ctx, ref)
+		result := c.source.Confirm(ctx, ref).queried(c.provider, begun)
 		if !errors.Is(ctx.Err(), context.Canceled) { // every caller gave up, so it means nothing
 			c.keep(k, result, begun)
 		}

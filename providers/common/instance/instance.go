@@ -32,6 +32,7 @@
 //	it is neither Terminated nor Gone, and the Node is
 //	younger than Options.MinAge                               true
 //	no instance of any Node was found by its ID               true
+//	too many Nodes were gone within ten minutes               error
 //	Confirm returns absent or Terminated                      gone
 //
 // A Node that is kept although its instance is missing is logged once, and gets

@@ -63,7 +63,7 @@ func (v *V2) keptUnconfirmed(ctx context.Context, node *v1.Node, ref Ref, gone b
 
 // existsMissing decides about a Node whose instance the cloud has just confirmed
 // to be missing. Gone means that it is not just invisible because it is new.
-func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool, missing Result) bool {
+func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone bool, missing Result) (bool, error) {
 	proven := v.found.proven()
 	if !proven {
 		now := v.opts.Clock.Now()
@@ -77,12 +77,25 @@ func (v *V2) existsMissing(ctx context.Context, node *v1.Node, ref Ref, gone boo
 	case missing.kept != nil:
 		v.keep(ctx, node, ref, missing.kept)
 	default:
-		klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref)
-
-		return false
+		return false, v.held(ctx, node, ref, missing.reports)
 	}
 
-	return true
+	return true, nil
+}
+
+// held returns an error if the Node is kept although its instance is gone, because too
+// many Nodes are. The Event is recorded once, as long as the Node is held back.
+func (v *V2) held(ctx context.Context, node *v1.Node, ref Ref, reports []Report) error {
+	held, begins := v.guard.request(node, ref, reports)
+	switch {
+	case held == nil:
+		klog.FromContext(ctx).V(2).Info("Instance of node is gone", "node", klog.KObj(node), "instance", ref, "reports", reports)
+	case begins:
+		klog.FromContext(ctx).Info("Deletion of node is held back", "node", klog.KObj(node), "instance", ref, "reason", held, "reports", reports)
+		v.events.warn(node, held)
+	}
+
+	return held
 }
 
 // young reports whether the Node's instance may not be visible yet.

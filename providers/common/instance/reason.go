@@ -23,6 +23,9 @@ const (
 	// server was restarted or replaced, so that the
 	// cloud may be the wrong one.
 	ReasonNoInstanceFound Reason = "NoInstanceFound"
+	// ReasonDeletionHeld means that the instance is gone, and that the Node is kept for
+	// now, because too many Nodes were deleted just before.
+	ReasonDeletionHeld Reason = "DeletionHeld"
 	// ReasonOtherRegion means that spec.providerID names a place that the
 	// configured region does not contain.
 	ReasonOtherRegion Reason = "InstanceInOtherRegion"

@@ -3,6 +3,8 @@ package instance
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	cloudprovider "k8s.io/cloud-provider"
 
@@ -28,6 +30,8 @@ type Result struct {
 	// byName marks an instance that was not found by its ID.
 	byName bool
 	err    error
+	// reports are what the result is from.
+	reports []Report
 }
 
 // Found is the result with an instance. Without one it is an error.
@@ -54,6 +58,27 @@ func Missing(reason error) Result { return Result{absent: true, kept: reason} }
 // Failed means that it is not known whether there is an instance, whatever
 // err means by itself: even a not-found error is a failure here.
 func Failed(err error) Result { return Result{err: err} }
+
+// From adds what a place of the cloud returned about the instance. It is for the result of
+// a Confirm: one without it is from the provider as a whole.
+func (r Result) From(place, said string) Result {
+	r.reports = append(slices.Clone(r.reports), Report{Place: place, Said: said})
+
+	return r
+}
+
+// queried sets when the reports were made.
+func (r Result) queried(provider string, at time.Time) Result {
+	if len(r.reports) == 0 {
+		r = r.From(provider, r.String())
+	}
+	r.reports = slices.Clone(r.reports)
+	for i := range r.reports {
+		r.reports[i].Time = at
+	}
+
+	return r
+}
 
 // IsAbsent reports whether the result is Absent, Gone or Missing. It is the only way to find out:
 // the error of Get may look the same for a Failed result.
@@ -90,7 +115,10 @@ func (r Result) String() string {
 // living is the result with a terminated instance counted as absent.
 func (r Result) living() Result {
 	if found, err := r.Get(); err == nil && found.State() == Terminated {
-		return Gone()
+		gone := Gone()
+		gone.reports = r.reports
+
+		return gone
 	}
 
 	return r

@@ -36,6 +36,12 @@ type Options struct {
 	DeleteByName bool
 	// KeepMissing makes every Node exist, also one whose instance is missing.
 	KeepMissing bool
+	// DeletionLimit is how many Nodes may be gone within ten minutes, 0 for any number. Nil
+	// means the default: the greater of 20 and 20 % of Nodes.
+	DeletionLimit *int32
+	// Nodes returns how many Nodes the cluster has. It calls no API. Nil means that this
+	// is not known.
+	Nodes func() int
 	// MinAge is the age below which a Node is not reported gone, because its
 	// instance may not be visible yet, unless the instance is certainly gone.
 	// A Node without an age counts as young.
@@ -56,7 +62,7 @@ type Options struct {
 	// evidence that the configuration names the right one. It must return at
 	// once. Nil is for a provider whose account or server never changes.
 	EvidenceSince func() time.Time
-	// Metrics reports whether an instance of a Node was found. Nil means no
+	// Metrics reports whether an instance of a Node was found, and which Nodes are held back. Nil means no
 	// metric.
 	Metrics *metrics.Recorder
 	// Clock is the source of time; by default it is the real one.
@@ -69,6 +75,9 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.StepTimeout = cmp.Or(o.StepTimeout, DefaultStepTimeout)
 	o.NegativeTTL = cmp.Or(o.NegativeTTL, DefaultNegativeTTL)
+	if o.Nodes == nil {
+		o.Nodes = func() int { return 0 }
+	}
 	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 
 	return o
@@ -85,6 +94,7 @@ type V2 struct {
 	found     *evidence
 	// unproven has the Nodes that were kept moments ago for want of evidence.
 	unproven *recent[nodeKey]
+	guard    *guard
 	waiting  *waiting
 }
 
@@ -103,6 +113,7 @@ func New(source Source, opts Options) *V2 {
 		kept:      newRecent[keptKey](maxTracked),
 		found:     newEvidence(opts),
 		unproven:  newRecent[nodeKey](maxTracked),
+		guard:     newGuard(opts),
 		waiting:   newWaiting(opts.Clock),
 	}
 }
@@ -110,6 +121,9 @@ func New(source Source, opts Options) *V2 {
 // SetRecorder sets the recorder for its warnings on Nodes, which is known
 // only when the cloud is initialized. Without one, or with nil, none is made.
 func (v *V2) SetRecorder(recorder record.EventRecorder) { v.events.setRecorder(recorder) }
+
+// Decisions returns the last Nodes that were gone or held back, the oldest first.
+func (v *V2) Decisions() []Decision { return v.guard.decisions() }
 
 // InstanceExists is false without an error only where it is certain that the
 // Node's instance is gone; the framework then deletes the Node. Nodes of other
@@ -135,11 +149,12 @@ func (v *V2) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 		gone = gone || result.gone
 	}
 	if result.IsAbsent() {
-		return v.existsMissing(ctx, node, ref, gone, result), nil
+		return v.existsMissing(ctx, node, ref, gone, result)
 	}
 	if _, err := result.Get(); err != nil {
 		return false, v.report(node, fmt.Errorf("find instance %s: %w", ref, err))
 	}
+	v.guard.found(node)
 
 	return true, nil
 }

@@ -59,7 +59,7 @@ type Set struct {
 	clock clock.PassiveClock
 	ages  *ages
 
-	nodesWaiting, servicesFailing *backlog
+	nodesWaiting, servicesFailing, deletionsHeld *backlog
 
 	requests, throttled, snapshotRequests, logins, planSteps  *kmetrics.CounterVec
 	inFlight, lastSuccess, connected, sessions, configInvalid *kmetrics.GaugeVec
@@ -75,7 +75,7 @@ func NewSet(registry Registry, clk clock.PassiveClock) *Set {
 	s := newSet(clk)
 	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins, s.planSteps,
 		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.credentialsRefused, s.duration)
-	registry.CustomMustRegister(s.ages, s.nodesWaiting, s.servicesFailing)
+	registry.CustomMustRegister(s.ages, s.nodesWaiting, s.servicesFailing, s.deletionsHeld)
 
 	return s
 }
@@ -87,6 +87,7 @@ func newSet(clk clock.PassiveClock) *Set {
 		ages:               newAges(clk),
 		nodesWaiting:       newBacklog(clk, nodesWaiting, nodesWaitingOldest),
 		servicesFailing:    newBacklog(clk, servicesFailing, servicesFailingOldest),
+		deletionsHeld:      newBacklog(clk, deletionsHeld, deletionsHeldOldest),
 		requests:           NewCounter(requests),
 		throttled:          NewCounter(throttled),
 		snapshotRequests:   NewCounter(snapshotRequests),
@@ -227,6 +228,10 @@ func (r *Recorder) NodeInstanceFound(yes bool) {
 
 // NodesWaiting sets where it is read which Nodes wait for their initialization.
 func (r *Recorder) NodesWaiting(since Since) { r.set.nodesWaiting.report(r.provider, since) }
+
+// NodeDeletionsHeld sets where it is read which Nodes are kept although their instances are gone,
+// because too many are.
+func (r *Recorder) NodeDeletionsHeld(since Since) { r.set.deletionsHeld.report(r.provider, since) }
 
 // ServicesFailing sets where it is read which Services have a load balancer on which the
 // last operation failed.

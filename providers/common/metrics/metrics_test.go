@@ -333,6 +333,7 @@ func TestTableIsComplete(t *testing.T) {
 	none := func() ([]time.Time, bool) { return nil, true }
 	r.NodesWaiting(none)
 	r.ServicesFailing(none)
+	r.NodeDeletionsHeld(none)
 
 	families, err := b.registry.Gather()
 	if err != nil {

@@ -101,6 +101,16 @@ var (
 		[]string{"provider"},
 		"How long the Node that waits longest has been waiting for its initialization, 0 if there is none. A taint without a time counts from the creation of its Node. Only the leader reports it.",
 	}
+	deletionsHeld = Metric{
+		"multicloud_ccm_node_deletions_held", Gauge,
+		[]string{"provider"},
+		"Nodes that are kept although their instances are gone, since as many Nodes as [NodeDeletion] limit allows were deleted in ten minutes. Only the leader reports it.",
+	}
+	deletionsHeldOldest = Metric{
+		"multicloud_ccm_node_deletions_held_oldest_age_seconds", Gauge,
+		[]string{"provider"},
+		"How long the Node that is held back longest has been, 0 if there is none. Only the leader reports it.",
+	}
 	servicesFailing = Metric{
 		"multicloud_ccm_services_failing", Gauge,
 		[]string{"provider"},
@@ -123,7 +133,7 @@ func All() []Metric {
 	all := []Metric{
 		requests, duration, throttled, inFlight, lastSuccess,
 		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, nodeInstanceFound, planSteps, credentialsRefused,
-		nodesWaiting, nodesWaitingOldest, servicesFailing, servicesFailingOldest,
+		nodesWaiting, nodesWaitingOldest, deletionsHeld, deletionsHeldOldest, servicesFailing, servicesFailingOldest,
 	}
 	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })
 

@@ -82,6 +82,15 @@ func (x *Index) Find(key string) []*v1.Node {
 	return nodes
 }
 
+// Len returns how many Nodes there are.
+func (x *Index) Len() int {
+	if x == nil {
+		return 0
+	}
+
+	return len(x.informer.GetIndexer().ListKeys())
+}
+
 // List returns all Nodes, in no order.
 func (x *Index) List() []*v1.Node {
 	if x == nil {
