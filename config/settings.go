@@ -23,6 +23,10 @@ type Settings struct {
 		// ByName allows the deletion of a Node without a providerID if no instance
 		// has its name. Otherwise such a Node is never deleted.
 		ByName bool `gcfg:"by-name"`
+		// Limit is the number of Nodes that are deleted in ten minutes at most because
+		// their instances are gone. The others are held back. With 0 there is no limit.
+		// Default: the greater of 20 and 20 % of the Nodes
+		Limit *int32 `gcfg:"limit"`
 	}
 	LoadBalancer struct {
 		// MaxTargets is how many Nodes are behind the load balancer of each Service with
@@ -99,6 +103,10 @@ func (s *Settings) Validate(file *File) Problems {
 	if most := s.LoadBalancer.MaxTargets; most != nil && *most < 0 {
 		name := Name{Section: "LoadBalancer", Key: "max-targets"}
 		problems.Errorf(file.At(Schema{}, name), "%s: must be a number of Nodes, or 0 for all, got %d", file.Spell(Schema{}, name), *most)
+	}
+	if limit := s.NodeDeletion.Limit; limit != nil && *limit < 0 {
+		name := Name{Section: "NodeDeletion", Key: "limit"}
+		problems.Errorf(file.At(Schema{}, name), "%s: must not be negative, got %d", file.Spell(Schema{}, name), *limit)
 	}
 
 	return problems

@@ -26,6 +26,12 @@ func TestSettingsValidate(t *testing.T) {
 				"error: cloud.conf:7:1: [Controllers] kube-api-burst: must be a number above zero, got 0",
 			},
 		},
+		"negative limit": {
+			reason: "it is no number of Nodes",
+			text:   "[NodeDeletion]\nlimit = -1\n",
+			want:   []string{"error: cloud.conf:2:1: [NodeDeletion] limit: must not be negative, got -1"},
+		},
+		"no limit": {"0 means none", "[NodeDeletion]\nlimit = 0\n", nil},
 		"no numbers": {
 			reason: "floats have special values",
 			text:   "controllers:\n  kubeApiQps: NaN\n",
@@ -50,15 +56,16 @@ func TestSettingsValidate(t *testing.T) {
 func TestSettingsDecode(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{
-		"INI": "[Global]\nprovider = aws\n[Multicloud]\nstrict\n[NodeDeletion]\nby-name = true\n[Controllers]\n" +
+		"INI": "[Global]\nprovider = aws\n[Multicloud]\nstrict\n[NodeDeletion]\nby-name = true\nlimit = 50\n[Controllers]\n" +
 			"concurrent-node-syncs = 1\nconcurrent-node-status-updates = 2\nconcurrent-node-lifecycle-syncs = 3\nconcurrent-service-syncs = 4\nkube-api-qps = 5.5\nkube-api-burst = 6\n",
-		"YAML": "global: {provider: aws}\nmulticloud: {strict: true}\nnodeDeletion: {byName: yes}\ncontrollers: {concurrentNodeSyncs: 1, concurrentNodeStatusUpdates: 2, " +
+		"YAML": "global: {provider: aws}\nmulticloud: {strict: true}\nnodeDeletion: {byName: yes, limit: 50}\ncontrollers: {concurrentNodeSyncs: 1, concurrentNodeStatusUpdates: 2, " +
 			"concurrentNodeLifecycleSyncs: 3, concurrentServiceSyncs: 4, kubeApiQps: 5.5, kubeApiBurst: 6}\n",
 	}
 	want := config.NewSettings()
 	want.Global.Provider = "aws"
 	want.Multicloud.Strict = true
 	want.NodeDeletion.ByName = true
+	want.NodeDeletion.Limit = new(int32(50))
 	want.Controllers = config.Controllers{
 		ConcurrentNodeSyncs: new(int32(1)), ConcurrentNodeStatusUpdates: new(int32(2)), ConcurrentNodeLifecycleSyncs: new(int32(3)),
 		ConcurrentServiceSyncs: new(int32(4)), KubeAPIQPS: new(float32(5.5)), KubeAPIBurst: new(int32(6)),

@@ -51,6 +51,8 @@ type Config struct {
 	deleteByName bool
 	// maxTargets is [LoadBalancer] max-targets, another one of them.
 	maxTargets *int32
+	// deletionLimit is [NodeDeletion] limit, nil for the default.
+	deletionLimit *int32
 }
 
 // Global is the section for everything but endpoints.

@@ -51,7 +51,7 @@ func resolve(file *config.File) *resolver {
 		return r
 	}
 	r.Decode(ProviderName, r.config)
-	r.config.deleteByName = r.Settings.NodeDeletion.ByName
+	r.config.deleteByName, r.config.deletionLimit = r.Settings.NodeDeletion.ByName, r.Settings.NodeDeletion.Limit
 	r.config.maxTargets = r.Settings.LoadBalancer.MaxTargets
 	r.chooseRegion()
 	r.checkCluster()

@@ -120,6 +120,9 @@ func TestEveryKey(t *testing.T) {
 	if diff := cmp.Diff(overrides, cfg.overrides); diff != "" {
 		t.Errorf("overrides, trimmed (-want +got):\n%s", diff)
 	}
+	if cfg.deletionLimit == nil || *cfg.deletionLimit != 50 {
+		t.Error("[NodeDeletion] limit must count")
+	}
 	if !cfg.deleteByName || !cfg.topologyTypes.MatchString("p5.48xlarge") || cfg.topologyTypes.MatchString("p4d.24xlarge") {
 		t.Error("[NodeDeletion] by-name and the topology pattern must count")
 	}

@@ -50,6 +50,7 @@ func (c *cloud) serveNodes() {
 	options := instanceOptions(c.tuning.instances)
 	options.Provider, options.DeleteByName = ProviderName, c.config.deleteByName
 	options.EvidenceSince = func() time.Time { return evidenceSince(c.clients.OwnerChanged(), times) }
+	options.DeletionLimit, options.Nodes = c.config.deletionLimit, func() int { return c.source.Nodes().Len() }
 	options.Metrics = metrics.New(ProviderName)
 	c.instances = instance.New(c.source, options)
 	c.routes = routes.New(routes.Config{

@@ -37,6 +37,9 @@ type Config struct {
 	regional bool
 	// waitLimit is how long the change of a load balancer is waited for, zero for the default.
 	waitLimit time.Duration
+	// deletionLimit is [NodeDeletion] limit, one of the settings of all providers. Nil means
+	// the default.
+	deletionLimit *int32
 	// login is what authenticates, taken from Global once all of it is known.
 	login client.Credentials
 }

@@ -62,6 +62,7 @@ func resolve(file *config.File, env environment) *resolver {
 	}
 	r.Decode(ProviderName, r.config)
 	r.config.maxTargets = r.Settings.LoadBalancer.MaxTargets
+	r.config.deletionLimit = r.Settings.NodeDeletion.Limit
 	if r.Settings.NodeDeletion.ByName {
 		r.Warnf(config.Name{Section: "NodeDeletion", Key: "by-name"}, "has no effect: a Node without a provider ID is never deleted, since a list of servers is no proof")
 	}

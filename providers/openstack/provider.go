@@ -170,6 +170,7 @@ func newCloudFrom(file *config.File, env environment, t tuning) (*cloud, error) 
 	c.source = nodes.New(cfg.nodesConfig(), servers, c.nodes.Load)
 	c.routes = routes.New(routes.Config{RouterID: cfg.Route.RouterID, Servers: c.source.ServerOf}, api.Network())
 	t.instances.Provider = ProviderName
+	t.instances.DeletionLimit, t.instances.Nodes = cfg.deletionLimit, func() int { return c.nodes.Load().Len() }
 	t.instances.Metrics = metrics.New(ProviderName)
 	t.instances.Timeout = cmp.Or(t.instances.Timeout, max(instance.DefaultTimeout, requestsPerLookup*time.Duration(cfg.Metadata.RequestTimeout)))
 	c.instances = instance.New(c.source, t.instances)

@@ -48,6 +48,8 @@ type Config struct {
 	deleteByName bool
 	// maxTargets is [LoadBalancer] max-targets, another one of them.
 	maxTargets *int32
+	// deletionLimit is [NodeDeletion] limit, nil for the default.
+	deletionLimit *int32
 	// skipNodeDeletion is set by SKIP_NODE_DELETION in the environment: a VM
 	// that is gone is then an error, and its Node stays.
 	skipNodeDeletion bool

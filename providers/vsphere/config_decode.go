@@ -75,7 +75,7 @@ func resolve(file *config.File, env environment) *resolver {
 		return r
 	}
 	r.Decode(ProviderName, r.config)
-	r.config.deleteByName = r.Settings.NodeDeletion.ByName
+	r.config.deleteByName, r.config.deletionLimit = r.Settings.NodeDeletion.ByName, r.Settings.NodeDeletion.Limit
 	r.config.maxTargets = r.Settings.LoadBalancer.MaxTargets
 	r.applyEnvironment()
 	r.chooseSecretsDirectory()

@@ -104,7 +104,7 @@ func secretsSample() *Config {
 			InternalVMNetworkName: "internal net", ExternalVMNetworkName: "external",
 			ExcludeInternalNetworkSubnetCIDR: prefixes("10.9.0.0/16"), ExcludeExternalNetworkSubnetCIDR: prefixes("192.0.2.128/25", "2001:db8::/32"),
 		},
-		deleteByName: true,
+		deleteByName: true, deletionLimit: new(int32(50)),
 	}
 }
 

@@ -157,9 +157,10 @@ func newCloudFrom(cfg *Config, env environment, labels map[string]string, t tuni
 	t.instances.Provider = ProviderName
 	t.instances.DeleteByName = cfg.deleteByName
 	t.instances.KeepMissing = cfg.skipNodeDeletion
+	t.instances.DeletionLimit = cfg.deletionLimit
 	t.instances.Metrics = metrics.New(ProviderName)
 	c := &cloud{config: cfg, environment: env, source: newSource(cfg, labels, t), background: provider.NewBackground()}
-	t.instances.EvidenceSince = c.source.Replaced
+	t.instances.EvidenceSince, t.instances.Nodes = c.source.Replaced, c.source.Nodes
 	c.tuning = t
 	c.instances = instance.New(c.source, t.instances)
 	if cfg.usesNSXT() {

@@ -73,6 +73,9 @@ func (s *Source) RunLabeler(ctx context.Context, nodes typedv1.NodeInterface) {
 // SetNodes sets the index of the Nodes of the cluster that [IndexNodes] made.
 func (s *Source) SetNodes(nodes *nodeindex.Index) { s.nodes.Store(nodes) }
 
+// Nodes returns how many Nodes there are, 0 as long as there is no index.
+func (s *Source) Nodes() int { return s.nodes.Load().Len() }
+
 // Wanted lists the queries that find the VMs of all Nodes: what one Node's VM is
 // read for is read for all of them in the same call.
 func (s *Source) Wanted() []inventory.Query {
