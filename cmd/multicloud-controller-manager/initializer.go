@@ -72,7 +72,7 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 		if named, ok := cloud.(provider.ClusterNamer); ok {
 			named.SetClusterName(shared.ClusterName)
 		}
-		err = errors.Join(checkClusterID(cloud, shared.AllowUntaggedCloud), checkClusterCIDR(cloud, completed.ComponentConfig))
+		err = errors.Join(checkClusterID(cloud, shared.AllowUntaggedCloud), checkClusterCIDR(cloud, completed.ComponentConfig), serveDecisions(cloud))
 	}
 	if err == nil {
 		err = s.life.prepareHandover(completed)
