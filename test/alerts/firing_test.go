@@ -48,16 +48,17 @@ func provided(process, name string, matchers ...string) string {
 const leader, standby = "10.0.0.1:10258", "10.0.0.2:10258"
 
 var (
-	leads        = one(leader, "leader_election_master_status", `name="cloud-controller-manager"`)
-	waits        = one(standby, "leader_election_master_status", `name="cloud-controller-manager"`)
-	ok           = requests("ok")
-	routesFailed = one(leader, "route_controller_route_sync_total", `outcome="error"`, `trigger="periodic"`)
-	routesDone   = one(leader, "route_controller_route_sync_total", `outcome="noop"`, `trigger="periodic"`)
-	connected    = provided(leader, "connected", `endpoint="vc"`)
-	refused      = provided(leader, "credentials_refused", `endpoint="vc"`)
-	waitingAge   = provided(leader, "nodes_waiting_oldest_age_seconds")
-	failingAge   = provided(leader, "services_failing_oldest_age_seconds")
-	throttled    = provided(leader, "cloud_requests_throttled_total", `service="vim"`, `operation="Login"`)
+	leads         = one(leader, "leader_election_master_status", `name="cloud-controller-manager"`)
+	waits         = one(standby, "leader_election_master_status", `name="cloud-controller-manager"`)
+	ok            = requests("ok")
+	routesFailed  = one(leader, "route_controller_route_sync_total", `outcome="error"`, `trigger="periodic"`)
+	routesDone    = one(leader, "route_controller_route_sync_total", `outcome="noop"`, `trigger="periodic"`)
+	connected     = provided(leader, "connected", `endpoint="vc"`)
+	refused       = provided(leader, "credentials_refused", `endpoint="vc"`)
+	waitingAge    = provided(leader, "nodes_waiting_oldest_age_seconds")
+	failingAge    = provided(leader, "services_failing_oldest_age_seconds")
+	deletionsHeld = provided(leader, "node_deletions_held")
+	throttled     = provided(leader, "cloud_requests_throttled_total", `service="vim"`, `operation="Login"`)
 )
 
 func requests(code string) string {
@@ -71,13 +72,14 @@ func healthy() series {
 		waits: "0x120",
 		provided(leader, "config_file_invalid", `reason="invalid"`):  "0x120",
 		provided(standby, "config_file_invalid", `reason="invalid"`): "0x120",
-		ok:           "0+5x120",
-		connected:    "1x120",
-		refused:      "0x120",
-		waitingAge:   "0x120",
-		failingAge:   "0x120",
-		routesFailed: "0x120",
-		routesDone:   "0+3x120",
+		ok:            "0+5x120",
+		connected:     "1x120",
+		refused:       "0x120",
+		waitingAge:    "0x120",
+		deletionsHeld: "0x120",
+		failingAge:    "0x120",
+		routesFailed:  "0x120",
+		routesDone:    "0+3x120",
 		provided(standby, "connected", `endpoint="vc"`): "0x120",
 
 		`leader_election_master_status{job="scheduler",instance="10.0.0.1:10259",name="kube-scheduler"}`:          "0x120",
@@ -159,6 +161,7 @@ func firingCases() map[string]firingCase {
 		"throttled less": {"10 requests in 10 minutes", h.with(series{throttled: "0+0.5x120"}), nil},
 
 		"waiting":     {"a Node waits", h.with(series{waitingAge: "0+30x120"}), []string{"MulticloudCCMNodesWaiting"}},
+		"held":        {"instances are gone for a quarter of an hour", h.with(series{deletionsHeld: "0x20 60x30 0x70"}), []string{"MulticloudCCMNodeDeletionsHeld"}},
 		"young Nodes": {"there is always a Node that waits, but none for long", h.with(series{waitingAge: "240x120"}), nil},
 		"tainted by hand": {
 			"an old Node gets the taint and loses it", h.with(series{waitingAge: "0x20 86400x3 0x97"}), nil,
