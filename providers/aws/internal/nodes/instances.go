@@ -152,7 +152,9 @@ func (s *Source) Lookup(ctx context.Context, ref instance.Ref) instance.Result {
 
 // Confirm implements instance.Source by queries to EC2.
 func (s *Source) Confirm(ctx context.Context, ref instance.Ref) instance.Result {
-	return s.find(ctx, ref, lookups{s.inventory.Confirm, s.inventory.ConfirmByName, s.fargate.confirm})
+	result := s.find(ctx, ref, lookups{s.inventory.Confirm, s.inventory.ConfirmByName, s.fargate.confirm})
+
+	return result.From("EC2 in "+s.config.Region, result.String())
 }
 
 // lookups are the three ways to find a Node's instance.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -191,15 +192,18 @@ func (s *Source) Confirm(ctx context.Context, ref instance.Ref) instance.Result 
 	case certainty.Kept:
 		return instance.Missing(verdict.Reason)
 	case certainty.Absent:
-		return instance.Absent()
+		return instance.Absent().From(s.nova(), "the server does not exist")
 	case certainty.Gone:
-		return instance.Gone()
+		return instance.Gone().From(s.nova(), "the server does not exist, and its actions have the deletion")
 	case certainty.Uncertain:
 		return instance.Failed(verdict.Reason)
 	}
 
 	return instance.Failed(fmt.Errorf("unknown verdict %s", verdict.Kind))
 }
+
+// nova names what finds servers.
+func (s *Source) nova() string { return strings.TrimSpace("Nova " + s.region) }
 
 // named returns the result of a lookup by name, which is absent if no server has it.
 func (s *Source) named(found *inventory.Server, err error, absent instance.Result) instance.Result {

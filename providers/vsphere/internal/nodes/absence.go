@@ -53,7 +53,14 @@ func (s *Source) missing(vcenters []*VCenter, ref instance.Ref, queries []invent
 		return instance.Missing(reason)
 	}
 
-	return instance.Absent()
+	result := instance.Absent()
+	for _, vc := range vcenters {
+		if !vc.Retired {
+			result = result.From("vCenter "+vc.Name, "it has no VM of the Node")
+		}
+	}
+
+	return result
 }
 
 // tooEarly is why a VM that is not in any inventory, and was not found before,
