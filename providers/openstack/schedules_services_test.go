@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/cloud-provider/api"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/schedules"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
@@ -165,9 +167,15 @@ func (s *schedule) begin() *scheduledProcess {
 	p := &scheduledProcess{schedule: s, unsynced: map[string]bool{}}
 	p.queue = workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Second, 5*time.Minute))
 	text := s.CloudConfig(s.user, fmt.Sprintf("region = %q\n[LoadBalancer]\n%s", s.region, s.config))
+	if s.unlimited {
+		text += "[NodeDeletion]\nlimit = 0\n"
+	}
 	times := tuning{}
 	times.client.Dial = s.ClientOptions().Dial
 	p.cloud, _, p.stop = startProvider(s.t, s.api, noEnvironment(), text, times)
+	if s.trusting() {
+		p.cloud.instances = instance.New(schedules.Trusting{Source: p.cloud.source}, instance.Options{Provider: ProviderName, DeletionLimit: new(int32)})
+	}
 	for range 2 {
 		p.work.Go(p.controller)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,20 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/conformance/schedules"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
-	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 const (
-	// schedules is how many of them there are, and scheduledNodes how many Nodes of each are
-	// not ready.
-	schedules, scheduledNodes = 1000, 100
-	// scheduleGroup is how many of them run one after the other in the same cloud, each
-	// from the same state and with a process of its own.
-	scheduleGroup = 50
 	// faultyPasses is how many passes a schedule has with faults.
 	faultyPasses = 10
 	// detection is within what time the Nodes of deleted servers are gone when there are
@@ -40,18 +33,27 @@ const (
 // fails, and in whatever order, no Node of a living server is gone, no load balancer is made
 // twice, nothing of others is written, and what was served and is still wanted is served.
 // The Nodes of deleted servers are gone within a minute after it works again, also if they
-// are half of the cluster, and the load balancers are those of a cloud without faults.
+// are half of the cluster, and the load balancers are those of a cloud without faults. With a
+// source that proves nothing, Nodes of living servers are gone.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	openstacktest.CountsCalls(t)
-	groups := profile.Of(1, 5, schedules/scheduleGroup) // 5 have all settings, and all sizes of pages
-	each := profile.Of(2, 8, scheduleGroup)
-	for first := 0; first < groups*scheduleGroup; first += scheduleGroup {
-		end := first + each
-		t.Run(fmt.Sprintf("%d-%d", first, end-1), func(t *testing.T) {
+	for name, tc := range map[string]struct {
+		trusting         bool
+		race, short, all int
+	}{
+		"proven":   {race: 2, short: 2, all: schedules.Group},
+		"trusting": {trusting: true, race: 1, short: 1, all: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := newScheduledCloud(t, first/scheduleGroup)
+			report := &schedules.Report{Trusting: tc.trusting}
+			t.Cleanup(func() { report.Print(t) })
+			// They run one after the other in the same cloud, each from the same state and with a
+			// process of its own. Five groups have all settings, and all sizes of pages.
+			schedules.Groups(t, tc.race, tc.short, tc.all, func(t *testing.T, first, end int) {
+				c := newScheduledCloud(t, first/schedules.Group)
+				c.report = report
 				for seed := first; seed < end; seed++ {
 					c.schedule(t, uint64(seed)).run() //nolint:gosec // not negative
 				}
@@ -73,6 +75,8 @@ type scheduledCloud struct {
 	foreign sets.Set[string]
 	// want is what there is at the end.
 	want []string
+	// report counts deletions, nil if it does not.
+	report *schedules.Report
 }
 
 // newScheduledCloud makes a cloud, with pages and settings that depend on a number.
@@ -88,7 +92,7 @@ func newScheduledCloud(t *testing.T, number int) *scheduledCloud {
 		Regions: []string{"RegionOne", "RegionTwo"}, Delays: &delays, PageSize: pages[number%len(pages)], StaleReads: new(openstack.StaleReads),
 	}, configs[number%len(configs)])}
 	c.addNode(len(c.nodes)) // it joins
-	for i := range scheduledNodes {
+	for i := range schedules.Nodes - len(c.nodes) {
 		name := fmt.Sprintf("lost-%d", i+1)
 		id := c.AddServer(openstack.ServerSpec{
 			Name: name, Cell: fmt.Sprintf("cell%d", 1+i%3),
@@ -126,8 +130,15 @@ type schedule struct {
 	user, region string
 	process      *scheduledProcess
 
-	// deleted are the servers that were deleted, gone the Nodes that were, too.
-	deleted, gone map[string]bool
+	// unlimited means that the cloud-config limits no deletions.
+	unlimited bool
+
+	// deleted are the servers that were deleted, gone the Nodes that were, too, and when. Wrong is how
+	// many of these are Nodes of living servers.
+	deleted, gone map[string]time.Time
+	wrong         int
+	// whole is when the last fault has ended.
+	whole time.Time
 	// last is the last error about each server.
 	last map[string]error
 	// faults are those that have begun.
@@ -151,7 +162,7 @@ func (c *scheduledCloud) schedule(t *testing.T, seed uint64) *schedule {
 	s := &schedule{
 		scheduledCloud: c, t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 7)),
 		user: openstack.UserCCM, region: c.Regions()[0], members: 3,
-		deleted: map[string]bool{}, gone: map[string]bool{}, last: map[string]error{}, created: map[string]int{},
+		deleted: map[string]time.Time{}, gone: map[string]time.Time{}, last: map[string]error{}, created: map[string]int{},
 	}
 	objects := make([]runtime.Object, 0, len(c.nodes)+len(c.lost)+len(c.services))
 	for _, node := range slices.Concat(c.nodes, c.lost) {
@@ -176,6 +187,7 @@ func (s *schedule) run() {
 	case 2:
 		s.region = s.Regions()[1]
 	}
+	s.unlimited = s.seed%20 == 0
 	ended := len(s.Outages())
 	s.process = s.begin()
 	s.SetStaleReads(oftenStale)
@@ -198,14 +210,18 @@ func (s *schedule) run() {
 		s.pass()
 		time.Sleep(certainty.Pass)
 	}
-	if s.seed%20 == 0 {
+	switch {
+	case s.unlimited:
 		s.delete(len(s.lost) / 2)
+	case s.seed%20 == 10:
+		s.delete(schedules.Nodes/5 - len(s.deleted)) // as many as the limit allows
 	}
 	for _, end := range undo {
 		end()
 	}
 	s.SetStaleReads(openstack.StaleReads{}) // all databases have all writes by now
 	s.mend()
+	s.whole = time.Now()
 	s.finish()
 	if outages := s.Outages()[ended:]; len(outages) > 0 {
 		s.errorf("not served any more after %v", outages)
@@ -233,11 +249,7 @@ func (s *schedule) finish() {
 	for s.pass(); len(s.gone) < len(s.deleted) && time.Now().Before(until); s.pass() {
 		time.Sleep(certainty.Pass)
 	}
-	for id := range s.deleted {
-		if !s.gone[id] {
-			s.errorf("the Node of a deleted server is not gone after %s: %v", detection, s.last[id])
-		}
-	}
+	s.countDeletions()
 	s.process.converge()
 	s.process.end()
 }
@@ -259,5 +271,5 @@ func (s *schedule) withoutFaults() []string {
 
 func (s *schedule) errorf(format string, args ...any) {
 	s.t.Helper()
-	s.t.Errorf("seed %d, user %s, %s, %s: "+format, append([]any{s.seed, s.user, s.region, s.faults}, args...)...)
+	s.t.Errorf("schedule %d, user %s, %s, %s, repeat with -run '^TestSchedules$' -schedule %[1]d: "+format, append([]any{s.seed, s.user, s.region, s.faults}, args...)...)
 }

@@ -33,6 +33,8 @@ type soakSize struct {
 	// is how many that has at most, 0 for the vCenter's own limit.
 	page    time.Duration
 	objects int
+	// config is the end of the cloud-config.
+	config string
 }
 
 // TestSoak runs the provider, with the times of production, for a simulated day
@@ -56,7 +58,9 @@ type soak struct {
 	t    *testing.T
 	size soakSize
 	seed uint64
-	vc   *sim.VCenter
+	// closeFleet ends the vCenter.
+	closeFleet func() error
+	vc         *sim.VCenter
 	// nodes are those of the cluster, as the provider lists them.
 	nodes   cache.Indexer
 	index   *nodeindex.Index
@@ -118,8 +122,9 @@ func newSoak(t *testing.T, size soakSize, seed uint64) *soak {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.closeFleet = sync.OnceValue(fleet.Close)
 	t.Cleanup(func() {
-		if err := fleet.Close(); err != nil {
+		if err := s.closeFleet(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -149,7 +154,7 @@ func (s *soak) addForeign(spec sim.VMSpec) {
 // start begins a process of the provider, with the default times.
 func (s *soak) start() {
 	s.t.Helper()
-	text := configOf(s.vc) + "[Labels]\nzone = " + zoneCategory + "\n"
+	text := configOf(s.vc) + "[Labels]\nzone = " + zoneCategory + "\n" + s.size.config
 	file, err := config.Parse("cloud.conf", []byte(text))
 	if err != nil {
 		s.t.Fatal(err)
