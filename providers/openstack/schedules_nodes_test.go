@@ -80,6 +80,7 @@ func (s *schedule) look(node *v1.Node) {
 		if err := s.api.CoreV1().Nodes().Delete(s.t.Context(), node.Name, metav1.DeleteOptions{}); err != nil {
 			s.t.Fatal(err)
 		}
+		synctest.Wait() // the watch of a fake API server holds 100 changes
 
 		return
 	}

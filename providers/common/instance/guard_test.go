@@ -195,6 +195,8 @@ func TestHoldIsReportedOnce(t *testing.T) {
 		c.clock.SetTime(c.clock.Now().Add(5 * time.Second))
 	}
 	want("nothing looks for one", 1, 480)
+	c.clock.SetTime(epoch.Add(9 * time.Minute))
+	look("b")
 	c.clock.SetTime(epoch.Add(10 * time.Minute))
 	wantExists(t, c.v2, nodeNamed("b", "sim://b"), false)
 	want("the last one is deleted", 0, 0)
