@@ -16,6 +16,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/aws"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestSchedules (FW-NODE-1, FW-NODE-2, FW-NODE-6, FW-NODE-15, FW-NODE-16): while EC2 fails in every way, no Node of an
@@ -36,7 +37,7 @@ func TestSchedules(t *testing.T) {
 			t.Parallel()
 			report := &schedules.Report{Trusting: tc.trusting, Limited: tc.text == ""}
 			t.Cleanup(func() { report.Print(t) })
-			schedules.Groups(t, tc.race, tc.short, tc.all, func(t *testing.T, first, end int) {
+			schedules.Groups(t, profile.Of(1, schedules.AllGroups, schedules.AllGroups), profile.Of(tc.race, tc.short, tc.all), func(t *testing.T, first, end int) {
 				r := newRegion(t, sim.Options{InMemory: true, PageSize: 50})
 				ids := r.seed.AddNodes(schedules.Nodes)
 				start := r.Snapshot()

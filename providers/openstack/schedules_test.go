@@ -19,6 +19,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/certainty"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 const (
@@ -51,7 +52,7 @@ func TestSchedules(t *testing.T) {
 			t.Cleanup(func() { report.Print(t) })
 			// They run one after the other in the same cloud, each from the same state and with a
 			// process of its own. Five groups have all settings, and all sizes of pages.
-			schedules.Groups(t, tc.race, tc.short, tc.all, func(t *testing.T, first, end int) {
+			schedules.Groups(t, profile.Of(1, schedules.AllGroups, schedules.AllGroups), profile.Of(tc.race, tc.short, tc.all), func(t *testing.T, first, end int) {
 				c := newScheduledCloud(t, first/schedules.Group)
 				c.report = report
 				for seed := first; seed < end; seed++ {

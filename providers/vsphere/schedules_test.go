@@ -15,6 +15,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	sim "github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/vsphere"
+	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
 )
 
 // TestSchedules (FW-NODE-1, FW-NODE-2, FW-NODE-6, FW-NODE-15, FW-NODE-16, VS-NODE-9): while the vCenter fails in every
@@ -35,7 +36,7 @@ func TestSchedules(t *testing.T) {
 			t.Parallel()
 			report := &schedules.Report{Trusting: tc.trusting, Limited: tc.text == ""}
 			t.Cleanup(func() { report.Print(t) })
-			schedules.Groups(t, tc.race, tc.short, tc.all, func(t *testing.T, first, end int) {
+			schedules.Groups(t, profile.Of(1, schedules.AllGroups, schedules.AllGroups), profile.Of(tc.race, tc.short, tc.all), func(t *testing.T, first, end int) {
 				for seed := first; seed < end; seed++ {
 					newScheduled(t, tc.text, tc.trusting).Run(t, seed, report)
 				}

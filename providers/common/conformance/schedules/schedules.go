@@ -20,14 +20,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance"
-	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
-)
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/instance")
 
 const (
-	// Count is how many schedules there are, and Nodes how many Nodes the cluster of each has.
-	Count, Nodes = 1000, 200
-	// Group is how many of them are a subtest, one after the other.
+	// Nodes is how many Nodes the cluster of a schedule has.
+	Nodes = 200
+	// AllGroups is how many groups there are, of [Group] schedules each: 1,000 in all.
+	AllGroups = 20
+	// Group is how many schedules are a subtest, one after the other.
 	Group = 50
 	// Within is the time after the last fault in which 99 % of the Nodes are deleted whose
 	// instances are gone, and limit the time for all of them.
@@ -44,12 +44,9 @@ const (
 
 var only = flag.Int("schedule", -1, "run only the schedule with this number")
 
-// Groups runs schedules as subtests, so many of each group: with the race detector, where only one group runs, with
-// -short, and with neither.
-func Groups(t *testing.T, race, short, all int, run func(t *testing.T, first, end int)) {
+// Groups runs schedules as subtests, so many groups of them, and so many of each group.
+func Groups(t *testing.T, groups, each int, run func(t *testing.T, first, end int)) {
 	t.Helper()
-	each := profile.Of(race, short, all)
-	groups := profile.Of(1, Count/Group, Count/Group)
 	for first := 0; first < groups*Group; first += Group {
 		begin, end := first, first+each
 		if *only >= 0 {
