@@ -80,8 +80,8 @@ var (
 
 func startOpenStack(servers []openstack.ServerSpec, latency time.Duration) (Cloud, error) {
 	cloud, err := openstack.Start(openstack.Options{
-		// What an operator raises on request, for as many Services as are measured.
-		Quotas: openstack.Quotas{FloatingIPs: 500, Ports: 5000},
+		// What an operator raises on request, for as many servers and Services as are measured.
+		Quotas: openstack.Quotas{FloatingIPs: 500, Ports: 20_000},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start simulated OpenStack: %w", err)

@@ -75,13 +75,24 @@ func (c *Cloud) AddVPC(spec VPCSpec) string {
 	defer c.mu.Unlock()
 	v := &vpc{
 		tagged: newTagged(spec.Tags, true), Created: c.created(), id: orNew(c, &c.ec2.vpcs, spec.ID, "vpc"),
-		cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR),
+		cidrs: []netip.Prefix{parseOptional(spec.CIDR)}, ipv6: parseOptional(spec.IPv6CIDR),
 	}
 	c.ec2.vpcs.put(v.id, v)
 	c.addTable(&routeTable{vpc: v.id, main: true}, RouteTableSpec{})
 	c.addGroup(SecurityGroupSpec{VPC: v.id, Name: defaultGroup, Description: "default VPC security group"})
 
 	return v.id
+}
+
+// AddCIDR associates a secondary IPv4 range with a VPC.
+func (c *Cloud) AddCIDR(vpc, cidr string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.vpc(vpc)
+	if v == nil {
+		wrong("no VPC %q", vpc)
+	}
+	v.cidrs = append(v.cidrs, parseOptional(cidr))
 }
 
 // AddSubnet makes a subnet and returns its ID.
@@ -100,8 +111,8 @@ func (c *Cloud) AddSubnet(spec SubnetSpec) string {
 		vpc: spec.VPC, zone: spec.Zone, cidr: parseOptional(spec.CIDR), ipv6: parseOptional(spec.IPv6CIDR),
 		used: make(map[netip.Addr]bool), outpost: spec.Outpost,
 	}
-	if !s.cidr.IsValid() || !v.cidr.Overlaps(s.cidr) || s.cidr.Bits() < v.cidr.Bits() {
-		wrong("subnet range %q is not within %s", spec.CIDR, v.cidr)
+	if !v.contains(s.cidr) {
+		wrong("subnet range %q is not within %s", spec.CIDR, v.cidrs)
 	}
 	s.next = first(s.cidr)
 	if s.ipv6.IsValid() {

@@ -265,7 +265,10 @@ type routeXML struct {
 // renderRoutes returns all routes of the table, the local ones first.
 func (c *Cloud) renderRoutes(t *routeTable) []routeXML {
 	v := c.vpc(t.vpc)
-	routes := []routeXML{{IPv4: v.cidr.String(), Gateway: "local", State: "active", Origin: "CreateRouteTable"}}
+	var routes []routeXML
+	for _, cidr := range v.cidrs {
+		routes = append(routes, routeXML{IPv4: cidr.String(), Gateway: "local", State: "active", Origin: "CreateRouteTable"})
+	}
 	if v.ipv6.IsValid() {
 		routes = append(routes, routeXML{IPv6: v.ipv6.String(), Gateway: "local", State: "active", Origin: "CreateRouteTable"})
 	}

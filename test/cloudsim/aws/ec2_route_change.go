@@ -72,7 +72,7 @@ func (c *Cloud) wantedTarget(p params, t *routeTable, r *route) error {
 
 		return c.target(t, r, eni)
 	}
-	if v := c.vpc(t.vpc); v.cidr.Overlaps(r.destination) && r.destination.Bits() >= v.cidr.Bits() {
+	if c.vpc(t.vpc).contains(r.destination) {
 		return fail("InvalidParameterValue", "The destination CIDR block %s is equal to or more specific than one of this VPC's CIDR blocks. This route can target only an interface or an instance.", r.destination)
 	}
 	r.gateway, r.eni = id, ""
@@ -104,7 +104,7 @@ func (c *Cloud) createRoute(p params) (any, error) {
 	}
 	v := c.vpc(t.vpc)
 	switch {
-	case c.routeTo(t, r.destination) != nil, r.destination == v.cidr, r.destination == v.ipv6:
+	case c.routeTo(t, r.destination) != nil, slices.Contains(v.cidrs, r.destination), r.destination == v.ipv6:
 		return nil, fail("RouteAlreadyExists", "The route identified by %s already exists.", r.destination)
 	case len(t.routes) >= c.opts.Limits.RoutesPerTable:
 		return nil, fail("RouteLimitExceeded", "The maximum number of routes has been reached.")

@@ -77,9 +77,14 @@ func newTagged(tags map[string]string, given bool) tagged {
 type vpc struct {
 	tagged
 	simstate.Created
-	id   string
-	cidr netip.Prefix
-	ipv6 netip.Prefix // zero without
+	id    string
+	cidrs []netip.Prefix // the primary one first
+	ipv6  netip.Prefix   // zero without
+}
+
+// contains reports whether an IPv4 range is within one of the VPC.
+func (v *vpc) contains(cidr netip.Prefix) bool {
+	return slices.ContainsFunc(v.cidrs, func(own netip.Prefix) bool { return own.Overlaps(cidr) && cidr.Bits() >= own.Bits() })
 }
 
 type subnet struct {

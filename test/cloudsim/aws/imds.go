@@ -195,7 +195,7 @@ func (c *Cloud) metadataValues(i *instance) map[string]string {
 		values[about+"security-group-ids"] = strings.Join(eni.groups, "\n")
 		values[about+"subnet-id"] = eni.subnet
 		values[about+"vpc-id"] = eni.vpc
-		values[about+"vpc-ipv4-cidr-block"] = c.vpc(eni.vpc).cidr.String()
+		values[about+"vpc-ipv4-cidr-block"] = c.vpc(eni.vpc).cidrs[0].String()
 		if len(eni.addrs6) > 0 {
 			values[about+"ipv6s"] = strings.Join(texts(eni.addrs6), "\n")
 		}

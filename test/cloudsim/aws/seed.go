@@ -26,6 +26,7 @@ type Seed struct {
 	// NodeGroup is the security group of the nodes, tagged as the cluster's own.
 	NodeGroup string
 	nodes     int
+	pods      map[string]string // subnets of nodes with Pods by zone
 }
 
 // ClusterTag returns the key of the tag that assigns a resource to a cluster.
@@ -33,7 +34,10 @@ func ClusterTag(clusterID string) string { return "kubernetes.io/cluster/" + clu
 
 // Seed builds the VPC of a cluster. It may be called for several clusters.
 func (c *Cloud) Seed(clusterID string) *Seed {
-	s := &Seed{cloud: c, ClusterID: clusterID, Public: make(map[string]string), Private: make(map[string]string)}
+	s := &Seed{
+		cloud: c, ClusterID: clusterID,
+		Public: make(map[string]string), Private: make(map[string]string), pods: make(map[string]string),
+	}
 	c.mu.Lock()
 	net := len(c.ec2.vpcs.byID)
 	zones := c.opts.Zones
@@ -105,7 +109,10 @@ func (s *Seed) AddNodes(n int) []string {
 func (s *Seed) AddNode(spec InstanceSpec) string {
 	zone := s.Zones[s.nodes%len(s.Zones)]
 	s.nodes++
-	if spec.Subnet == "" {
+	switch {
+	case spec.Subnet == "" && spec.Pods:
+		spec.Subnet = s.podSubnet(zone)
+	case spec.Subnet == "":
 		spec.Subnet = s.Private[zone]
 	}
 	if spec.Groups == nil {
@@ -116,4 +123,17 @@ func (s *Seed) AddNode(spec InstanceSpec) string {
 	spec.Tags = tags
 
 	return s.cloud.AddInstance(spec)
+}
+
+// podSubnet is the subnet of nodes with Pods in a zone. It has a secondary range of the VPC of its
+// own: a VPC can have five ranges of 65,536 addresses
+// (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html).
+func (s *Seed) podSubnet(zone string) string {
+	if s.pods[zone] == "" {
+		cidr := fmt.Sprintf("100.%d.0.0/16", 64+len(s.pods))
+		s.cloud.AddCIDR(s.VPC, cidr)
+		s.pods[zone] = s.cloud.AddSubnet(SubnetSpec{VPC: s.VPC, Zone: zone, CIDR: cidr, Tags: map[string]string{"Name": "pods-" + zone}})
+	}
+
+	return s.pods[zone]
 }

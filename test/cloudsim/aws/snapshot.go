@@ -42,7 +42,7 @@ func (c *Cloud) Restore(s *Snapshot) {
 
 func (s *ec2State) clone() ec2State {
 	out := *s
-	out.vpcs = cloneStore(s.vpcs, func(v *vpc) { v.tagged = v.clone() })
+	out.vpcs = cloneStore(s.vpcs, func(v *vpc) { v.tagged, v.cidrs = v.clone(), slices.Clone(v.cidrs) })
 	out.subnets = cloneStore(s.subnets, func(s *subnet) {
 		s.tagged, s.used = s.clone(), maps.Clone(s.used)
 	})

@@ -175,7 +175,7 @@ func (k *call) givenPool(lb *lbObject, l ListenerSpec) *lbObject {
 			values["monitor_port"] = m.MonitorPort
 		}
 		maps.Copy(values, m.Settings)
-		_, err := k.lbAddMember(p, values)
+		_, err := k.lbAddMember(p, values, k.lbPairs(p))
 		must(err)
 	}
 

@@ -189,11 +189,12 @@ func (k *call) lbGraphPool(lb *lbObject, values object) (*lbObject, error) {
 	if err := k.lbQuotaFor(lbMembers, lb.projectID, len(members)); err != nil {
 		return nil, err
 	}
+	taken := k.lbPairs(p)
 	for _, member := range members {
 		if err := lbReserved(member); err != nil {
 			return nil, err
 		}
-		if _, err := k.lbAddMember(p, member); err != nil {
+		if _, err := k.lbAddMember(p, member, taken); err != nil {
 			return nil, err
 		}
 	}

@@ -87,7 +87,7 @@ func createMember(k *call) (response, error) {
 	if err := k.driverMember(p, values, false); err != nil {
 		return response{}, err
 	}
-	m, err := k.lbAddMember(p, values)
+	m, err := k.lbAddMember(p, values, k.lbPairs(p))
 	if err != nil {
 		return response{}, err
 	}
@@ -125,19 +125,31 @@ func lbPair(address string, port int) string {
 
 func (o *lbObject) pair() string { return lbPair(o.text("address"), o.number("protocol_port")) }
 
-// lbAddMember adds a member, of which there is one for each address and port.
-func (k *call) lbAddMember(p *lbObject, values object) (*lbObject, error) {
-	address, port := values["address"].(string), values["protocol_port"].(int)
+// lbPairs returns what tells the members of a pool apart.
+func (k *call) lbPairs(p *lbObject) map[string]bool {
+	taken := make(map[string]bool, len(p.members))
 	for _, id := range p.members {
-		if k.region.octavia.members.get(id).pair() == lbPair(address, port) {
-			return nil, lbDuplicate(address, port)
-		}
+		taken[k.region.octavia.members.get(id).pair()] = true
+	}
+
+	return taken
+}
+
+// lbAddMember adds a member, of which there is one for each address and port. Those that are
+// taken already are those of lbPairs.
+func (k *call) lbAddMember(p *lbObject, values object, taken map[string]bool) (*lbObject, error) {
+	address, port := values["address"].(string), values["protocol_port"].(int)
+	pair := lbPair(address, port)
+	if taken[pair] {
+		return nil, lbDuplicate(address, port)
 	}
 	if lb := k.region.octavia.loadBalancers.get(p.lb); lb.status == lbPendingCreate {
 		if err := k.driverMember(p, values, true); err != nil {
 			return nil, err
 		}
 	}
+
+	taken[pair] = true
 
 	return k.lbPutMember(p, values), nil
 }
