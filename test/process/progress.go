@@ -44,10 +44,17 @@ func WhileProgress(ctx context.Context, state func() string) (context.Context, c
 }
 
 // WhileRunning returns a context that ends when the child has ended, with its failure as the
-// cause, or has written nothing into its log for [Limit].
-func (p *Process) WhileRunning(ctx context.Context) (context.Context, context.CancelFunc) {
+// cause, or has written nothing into its log for [Limit] and the others return the same.
+func (p *Process) WhileRunning(ctx context.Context, others ...func() string) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
-	bounded, end := WhileProgress(ctx, p.logSize)
+	bounded, end := WhileProgress(ctx, func() string {
+		state := p.logSize()
+		for _, other := range others {
+			state += " " + other()
+		}
+
+		return state
+	})
 	go func() {
 		select {
 		case <-p.ended:

@@ -57,7 +57,11 @@ type watched[T object] struct {
 
 // until returns when nothing is wrong with the objects, by name, any more.
 func (w watched[T]) until(ctx context.Context, process *ccm.CCM, wrong func(map[string]T) error) error {
-	ctx, cancel := process.WhileRunning(ctx)
+	calls := func() string { return "" }
+	if w.stage.Cloud != nil {
+		calls = func() string { return strconv.Itoa(w.stage.Cloud.Calls().Total()) }
+	}
+	ctx, cancel := process.WhileRunning(ctx, calls)
 	defer cancel()
 
 	objects := map[string]T{}
