@@ -36,6 +36,10 @@ var _ utilnet.RoundTripperWrapper = (*eventLimiter)(nil)
 func (l *eventLimiter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if writesEvent(r) {
 		if err := l.limiter.Wait(r.Context()); err != nil {
+			if r.Body != nil {
+				_ = r.Body.Close() // as a RoundTripper must
+			}
+
 			return nil, err
 		}
 	}

@@ -42,6 +42,8 @@ type syncedState struct {
 	// instances are those that are registered, or stay if they are, and limit is how many there can be.
 	instances request.Instances
 	limit     targets.Limit
+	// serving are the instances among them that are targets.
+	serving []string
 	// refused are those that AWS did not accept.
 	refused refused
 	// shortages are what quotas leave no room for, warnings those about them and
@@ -61,6 +63,7 @@ func syncedBy(in input, o *observed, d *desired, targetGroups []network.TargetGr
 		members:    o.members(),
 		instances:  d.instances(),
 		limit:      o.targetLimit(in.request),
+		serving:    servingOf(d.instances(), o.registered()),
 		groups:     network.Resolve(targetGroups, &env.IDs),
 		refused:    refused{}.add(env.Refusals()),
 		shortages:  env.Shortages(),

@@ -57,6 +57,12 @@ func (o *observed) registered() []string {
 	return ids
 }
 
+// servingOf returns the instances that are targets after a sync: those that are registered, and of those
+// that stay if they are, the ones that were targets before.
+func servingOf(list request.Instances, before []string) []string {
+	return append(lists.Filter(list.Kept, sets.New(before...).Has), list.Registered...)
+}
+
 // chooseFrom returns what chooses the Nodes that are targets, where some instances are already.
 func (in input) chooseFrom(limit targets.Limit, registered []string) func([]string) sets.Set[string] {
 	ids, serving := sets.New(registered...), sets.New[string]()

@@ -34,7 +34,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 	if !in.config.LeaveNodeSecurityGroups && !known.sameNodeGroups(f) {
 		return false, nil
 	}
-	f.Choose = in.chooseFrom(known.limit, known.instances.Registered)
+	f.Choose = in.chooseFrom(known.limit, known.serving)
 	next, skipped := in.request.Instances(f)
 	refused, err := l.syncTargets(ctx, in, known, next)
 	if errors.Is(err, apierr.ErrNotFound) {
@@ -72,6 +72,7 @@ func (l *loadBalancer) syncTargets(ctx context.Context, in input, known *syncedS
 func (s *syncedState) updated(in input, next request.Instances, refused refused) *syncedState {
 	state := *s
 	state.request, state.nodes, state.instances, state.refused = in.request, in.nodes, next, refused
+	state.serving = servingOf(next, s.serving)
 	left := func(id string) bool { return !has(next.Registered, id) }
 	if slices.ContainsFunc(s.instances.Registered, left) {
 		state.refused = refused.withoutQuota()

@@ -19,6 +19,8 @@ func (c *Config) proveNSXT(ctx context.Context, clients cloudprovider.Controller
 	if !c.usesNSXT() {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
+	defer cancel()
 	options := t.nsxt
 	options.Metrics = nsx.NewMetrics(metrics.Discard())
 	client, password, err := newNSXT(&c.NSXT, t.nsxtLogins, options)

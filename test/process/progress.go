@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -48,12 +49,12 @@ func WhileProgress(ctx context.Context, state func() string) (context.Context, c
 func (p *Process) WhileRunning(ctx context.Context, others ...func() string) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	bounded, end := WhileProgress(ctx, func() string {
-		state := p.logSize()
+		state := []string{p.logSize()}
 		for _, other := range others {
-			state += " " + other()
+			state = append(state, other())
 		}
 
-		return state
+		return strings.Join(state, " ")
 	})
 	go func() {
 		select {

@@ -39,6 +39,8 @@ const (
 	// fewest is how many Nodes of each zone are chosen, if it has as many: a zone of a load balancer
 	// without any would not serve.
 	fewest = 3
+	// newAge is how long a Node is new.
+	newAge = 15 * time.Minute
 	// notReadyAge is for how long a Node is not ready that does not count as serving.
 	notReadyAge = time.Minute
 	// settledAge is how long a load balancer keeps what it has more than it needs: after a take-over,
@@ -60,6 +62,8 @@ type Subset struct {
 type node struct {
 	name, zone string
 	rank       uint64
+	// isNew means that it has joined lately: it may not be a target yet.
+	isNew bool
 	// down means that it is not ready for some time.
 	down bool
 }
@@ -77,7 +81,10 @@ func New(svc *v1.Service, nodes []*v1.Node, configured *int32, since, now time.T
 	}
 	for _, n := range nodes {
 		key := cmp.Or(n.Spec.ProviderID, n.Name)
-		s.nodes[n.Name] = node{n.Name, n.Labels[v1.LabelTopologyZone], xxhash.Sum64String(string(svc.UID) + "/" + key), isDown(n, now)}
+		s.nodes[n.Name] = node{
+			name: n.Name, zone: n.Labels[v1.LabelTopologyZone], rank: xxhash.Sum64String(string(svc.UID) + "/" + key),
+			isNew: now.Sub(n.CreationTimestamp.Time) < newAge, down: isDown(n, now),
+		}
 	}
 	reader := annotation.NewReader(svc)
 	if value := reader.String(AnnotationMaxTargets); value != nil {
@@ -145,6 +152,9 @@ func (s *Subset) Choose(names []string, serves func(name string) bool, limit Lim
 		if limit.PerZone > 0 {
 			share = min(share, limit.PerZone)
 		}
+		if limit.Total > 0 {
+			share = min(share, max(limit.Total*len(zone)/len(nodes), 1))
+		}
 		for _, n := range choose(zone, share, serves, s.settled) {
 			chosen.Insert(n.name)
 		}
@@ -162,9 +172,10 @@ func (s *Subset) size(nodes []node, serves func(string) bool, limit Limit) int {
 	case size > largeCluster:
 		size = defaultMax
 	case size >= smallCluster:
-		// One that has all of them may lack those that have just joined.
-		serving := len(lists.Filter(nodes, func(n node) bool { return serves(n.name) }))
-		if serving > 0 && 4*serving <= 3*size {
+		// One that has all of them lacks those that have just joined, and few others.
+		serving, others := lists.Split(nodes, func(n node) bool { return serves(n.name) })
+		others = lists.Filter(others, func(n node) bool { return !n.isNew })
+		if len(serving) > 0 && 10*len(others) > size {
 			size = defaultMax
 		}
 	}

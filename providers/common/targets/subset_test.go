@@ -111,6 +111,7 @@ func TestSize(t *testing.T) {
 		"configured all": {reason: "0 is all", zones: []int{300}, configured: new(int32(0)), want: []int{300}},
 		"local":          {reason: "only Nodes with endpoints serve", zones: []int{300}, annotation: "20", local: true, want: []int{300}},
 		"quota":          {reason: "what the cloud permits in all", zones: []int{60, 30}, limit: targets.Limit{Total: 30}, want: []int{20, 10}},
+		"small quota":    {reason: "it is not exceeded by rounding, or to have three", zones: []int{30, 30, 30}, limit: targets.Limit{Total: 8}, want: []int{2, 2, 2}},
 		"zone quota":     {reason: "or in each zone", zones: []int{60, 30}, limit: targets.Limit{PerZone: 40}, want: []int{40, 30}},
 		"quota of all":   {reason: "the cloud refuses what is too much", zones: []int{60}, annotation: "all", limit: targets.Limit{PerZone: 40}, want: []int{60}},
 		"zones":          {reason: "zones that the load balancer does not have", zones: []int{200, 200}, limit: targets.Limit{Zones: []string{"zone-1"}}, want: []int{0, 100}},
@@ -219,9 +220,19 @@ func TestNothingFlips(t *testing.T) {
 		t.Errorf("%d of 199 Nodes", n)
 	}
 	c.add(0, 51)
-	c.round(t, targets.Limit{}, start, start)
+	for _, n := range c.nodes[199:] {
+		n.CreationTimestamp = metav1.NewTime(start)
+	}
+	c.round(t, targets.Limit{}, start, start.Add(time.Minute))
 	if n := len(c.serving); n != 250 {
 		t.Errorf("%d of 250 Nodes after all of 199", n)
+	}
+	other := newCluster(84, 84, 83)
+	other.serving = sets.New(other.names()[:204]...) // what a take-over has left
+	other.nodes = other.nodes[:249]
+	other.round(t, targets.Limit{}, start, start)
+	if n := len(other.serving); n > 204 {
+		t.Errorf("%d of 249 Nodes after 204 of 251", n)
 	}
 }
 
