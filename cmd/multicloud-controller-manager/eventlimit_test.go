@@ -18,7 +18,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestLimitEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limited := limitEvents()(roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{Body: http.NoBody}, nil }))
+		limited := limitEvents()(roundTripper(func(*http.Request) (*http.Response, error) { return httptest.NewRecorder().Result(), nil }))
 		send := func(method, path string) time.Duration {
 			began := time.Now()
 			res, err := limited.RoundTrip(httptest.NewRequestWithContext(t.Context(), method, path, nil))

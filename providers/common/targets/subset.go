@@ -197,11 +197,11 @@ func choose(zone []node, share int, serves func(string) bool, settled bool) []no
 	down, ready := lists.Split(serving, isDown)
 	downOthers, readyOthers := lists.Split(others, isDown)
 	missing := share - len(serving)
-	switch surplus := len(serving) - 2*share; {
+	switch excess := len(serving) - 2*share; {
 	case len(down) > len(ready) && len(readyOthers) > 0:
 		missing, others = share-len(ready), readyOthers
-	case surplus > 0 && settled:
-		return serving[:len(serving)-(surplus+3)/4]
+	case excess > 0 && settled:
+		return serving[:len(serving)-(excess+3)/4]
 	case 4*len(serving) >= 3*share && len(serving) >= fewest:
 		return serving
 	default:
