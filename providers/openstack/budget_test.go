@@ -132,7 +132,7 @@ func TestBudgetOfMissing(t *testing.T) {
 	times := production()
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	times.inventory.Clock, times.instances.Clock = clock, clock
-	c := f.connect(t, "", times)
+	c := f.connect(t, "[NodeDeletion]\nlimit = 0\n", times)
 	for _, node := range f.nodes[:lost] {
 		f.DeleteServer(idOf(node))
 	}

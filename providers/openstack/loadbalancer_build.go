@@ -36,14 +36,15 @@ func (in input) build(o *observed) (*desired, error) {
 	wanted := *in.request
 	d := &desired{floating: in.floatingIP(o), warnings: in.uninitialized(o)}
 	d.floating.Place, d.floating.PlaceErr = o.place, o.placeErr
-	if o.created {
-		wanted.Members = nil // they are there, and a large cluster has many
-	}
 	if wanted.MemberSubnet.Detect {
 		// A member without its subnet could be out of reach.
 		wanted.Members = without(wanted.Members, slices.Concat(o.subnets.Unread, o.waiting))
 	}
-	wanted.Members = in.chosen(o, wanted.Members)
+	var unused []string
+	wanted.Members, unused = in.chooseMembers(o, wanted.Members)
+	if o.created {
+		wanted.Members = nil // they are there, and a large cluster has many
+	}
 	if len(o.waiting) > 0 {
 		d.lasting = []service.Gap{{
 			Key: "nodes " + plan.Words(o.waiting), Text: "nodes are not initialized yet: " + plan.FewCommas(o.waiting),
@@ -66,17 +67,17 @@ func (in input) build(o *observed) (*desired, error) {
 		Refused: o.refused, Repaired: in.state.repaired,
 	})
 	if o.info != nil && in.request.ManageSecurityGroups {
-		d.group, err = in.buildGroup(o, d.balancer)
+		d.group, err = in.buildGroup(o, d.balancer, unused)
 	}
 
 	return d, err
 }
 
 // buildGroup returns the desired security group, which has the ports of the Nodes that are servers
-// of this cloud.
-func (in input) buildGroup(o *observed, balancer *octavia.Desired) (*securitygroup.Desired, error) {
+// of this cloud, without those that are unused.
+func (in input) buildGroup(o *observed, balancer *octavia.Desired, unused []string) (*securitygroup.Desired, error) {
 	wanted := *in.request
-	wanted.Members = without(wanted.Members, slices.Concat(o.waiting, o.foreign))
+	wanted.Members = without(wanted.Members, slices.Concat(o.waiting, o.foreign, unused))
 	resolved, _, err := wanted.Resolve(o.given())
 	if err != nil {
 		return nil, err
@@ -113,8 +114,8 @@ func (in input) uninitialized(o *observed) []service.Warning {
 		"Nodes count as servers of another cloud, because they have had no provider ID for more than %s: %s", waitLimit, plan.FewCommas(plan.Sorted(names)))}
 }
 
-// chosen returns the Nodes that are members.
-func (in input) chosen(o *observed, members []request.Target) []request.Target {
+// chooseMembers returns the Nodes that are members, and the names of those that are not needed.
+func (in input) chooseMembers(o *observed, members []request.Target) (chosen []request.Target, unused []string) {
 	serving := sets.New[netip.Addr]()
 	if o.parts != nil {
 		for _, pool := range o.parts.Pools {
@@ -127,9 +128,10 @@ func (in input) chosen(o *observed, members []request.Target) []request.Target {
 	for _, t := range members {
 		byName[t.Node] = t
 	}
-	chosen := in.subset.Choose(slices.Collect(maps.Keys(byName)), func(name string) bool { return serving.Has(byName[name].Address.Unmap()) }, targets.Limit{})
+	names := in.subset.Choose(slices.Collect(maps.Keys(byName)), func(name string) bool { return serving.Has(byName[name].Address.Unmap()) }, targets.Limit{})
+	chosen, rest := lists.Split(members, func(t request.Target) bool { return names.Has(t.Node) })
 
-	return lists.Filter(members, func(t request.Target) bool { return chosen.Has(t.Node) })
+	return chosen, lists.Map(rest, func(t request.Target) string { return t.Node })
 }
 
 // without returns the targets that are none of these Nodes.

@@ -41,7 +41,8 @@ func (r *run) isComplete(tree *client.StatusTree) bool {
 }
 
 func (r *run) hasAll(pool *client.PoolStatus) bool {
-	if !isMade(pool.LBStatus) || len(pool.Members) != len(r.request.Members) || (pool.Monitor != nil) != (r.request.Monitor != nil) {
+	wanted, _ := r.chooseMembers(new(observed), r.request.Members)
+	if !isMade(pool.LBStatus) || len(pool.Members) != len(wanted) || (pool.Monitor != nil) != (r.request.Monitor != nil) {
 		return false
 	}
 	for _, member := range pool.Members {
