@@ -35,7 +35,7 @@ func TestNodesAreDescribedTogether(t *testing.T) {
 	for _, vm := range vcenter.VMs() {
 		b.describe(kubetest.Node(vm.Name(), kubetest.ProviderID(id(vm)), kubetest.Tainted()))
 	}
-	if got := vcenter.Count("RetrievePropertiesEx"); got > 5 {
+	if got := vcenter.Count("RetrieveProperties"); got > 5 {
 		t.Errorf("%d calls read what describes 60 Nodes, want a handful", got)
 	}
 }

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // promised is what providers guarantee beyond their budgets. AWS has one list
 // of instances. vSphere has its change feed, by which a look at nodes that are
-// not ready costs nothing, and describes the VMs of 100 nodes in one call. While a
+// not ready costs nothing, and describes the VMs of 1000 nodes in one call. While a
 // busy machine reads the inventory, it searches for some of them.
 var promised = map[string]scenario.Budget{
 	"aws":     {Initialize: 10, Steady: 3, Lifecycle: 1},

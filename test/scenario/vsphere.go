@@ -24,8 +24,8 @@ func vsphereProvider() Provider {
 		Fleet: func(n int, latency time.Duration) (Cloud, error) {
 			return startVSphere(vsphereFleet(n), "DLB", latency)
 		},
-		// 10 of Initialize and Steady are for the details of 1000 VMs, 25 of Initialize for Nodes
-		// that do not wait until an inventory of more VMs has been read.
+		// 5 of Steady are for the details of 5000 VMs; so are 10 of Initialize, with smaller reads
+		// before, and 4 are for a Node that does not wait until the inventory has been read.
 		// A manager is sent at most 20 calls a second: 100 Services take 12 each.
 		Budget:        Budget{Initialize: 35, Steady: 10, Lifecycle: 1, Services: 120 * time.Second},
 		LoadBalancers: []LoadBalancer{{Name: "nsx-t", Create: 14}},

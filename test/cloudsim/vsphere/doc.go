@@ -44,8 +44,7 @@
 //     reads and in filters: config.extraConfig["guestinfo.metadata"]. Properties
 //     that are not set are left out of an enter; when they become unset later, the
 //     feed assigns nothing (Op assign, Val nil), except arrays, which become empty.
-//   - A read returns at most 100 objects in one page, or fewer ([VCenter.SetReadPage]),
-//     and the next page needs a role on the root folder, see [VCenter.SetHidden]. Pages
+//   - RetrievePropertiesEx returns at most 100 objects in one page, and the next one needs a role on the root folder, see [VCenter.SetHidden]. Pages
 //     that are not read stay until they are dropped ([VCenter.UnreadPages]). Properties
 //     that cannot be read are in the missingSet, see [VCenter.SetUnreadable].
 //   - Searches by UUID obey the datacenter and find UUIDs in any case. Those by host

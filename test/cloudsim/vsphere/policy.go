@@ -12,7 +12,6 @@ import (
 type policy struct {
 	calculation time.Duration
 	readTime    time.Duration
-	readPage    int32
 	updatePage  int
 	earlyNull   time.Duration
 	idleLimit   time.Duration
@@ -44,21 +43,13 @@ func (v *VCenter) SetCalculationTime(d time.Duration) {
 	v.policy.calculation = d
 }
 
-// SetReadTime makes every RetrievePropertiesEx take d for each object that it names:
+// SetReadTime makes every read of properties take d for each object that it names:
 // what a vCenter returns of a VM can be large, as extraConfig and guest.net are.
 // https://github.com/vmware/govmomi/issues/2409
 func (v *VCenter) SetReadTime(d time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.policy.readTime = d
-}
-
-// SetReadPage is how many objects a page of a read has at most; 0 is for the vCenter's
-// own limit.
-func (v *VCenter) SetReadPage(objects int32) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.policy.readPage = objects
 }
 
 // SetUpdatePage is how many objects a response of the change feed has at most; 0 is for the

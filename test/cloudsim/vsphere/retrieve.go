@@ -1,7 +1,6 @@
 package vsphere
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -23,17 +22,15 @@ func (c *collector) RetrievePropertiesEx(ctx *simulator.Context, req *types.Retr
 	if fault := checkProperties(req.SpecSet); fault != nil {
 		return &methods.RetrievePropertiesExBody{Fault_: simulator.Fault("", fault)}
 	}
-	limit := cmp.Or(c.v.policy.readPage, maxRetrieved)
-	if most := req.Options.MaxObjects; most <= 0 || most > limit {
-		req.Options.MaxObjects = limit
+	if most := req.Options.MaxObjects; most <= 0 || most > maxRetrieved {
+		req.Options.MaxObjects = maxRetrieved
 	}
 	c.v.takeReadTime(req.SpecSet)
 	res := c.PropertyCollector.RetrievePropertiesEx(ctx, req)
 	if body, ok := res.(*methods.RetrievePropertiesExBody); ok && body.Res != nil {
 		objects := &body.Res.Returnval.Objects
 		c.v.leavePage("", body.Res.Returnval.Token)
-		c.v.policy.hideUnreadable(*objects, req.SpecSet)
-		*objects = slices.DeleteFunc(*objects, func(object types.ObjectContent) bool { return c.v.policy.hidden[object.Obj] })
+		*objects = c.v.policy.visible(*objects, req.SpecSet)
 	}
 
 	return res
@@ -119,17 +116,26 @@ func (v *VCenter) UnreadPages() int {
 	return len(v.unread)
 }
 
-// RetrieveProperties implements the method of that name, which has no pages.
+// RetrieveProperties implements the method of that name, which has no pages: govmomi used it
+// for all reads before 0.37. https://github.com/vmware/govmomi/issues/3455
 func (c *collector) RetrieveProperties(ctx *simulator.Context, req *types.RetrieveProperties) soap.HasFault {
 	if fault := checkProperties(req.SpecSet); fault != nil {
 		return &methods.RetrievePropertiesBody{Fault_: simulator.Fault("", fault)}
 	}
+	c.v.takeReadTime(req.SpecSet)
 	res := c.PropertyCollector.RetrieveProperties(ctx, req)
 	if body, ok := res.(*methods.RetrievePropertiesBody); ok && body.Res != nil {
-		c.v.policy.hideUnreadable(body.Res.Returnval, req.SpecSet)
+		body.Res.Returnval = c.v.policy.visible(body.Res.Returnval, req.SpecSet)
 	}
 
 	return res
+}
+
+// visible returns the objects that the account can read, with what it can read of them.
+func (p policy) visible(objects []types.ObjectContent, specs []types.PropertyFilterSpec) []types.ObjectContent {
+	p.hideUnreadable(objects, specs)
+
+	return slices.DeleteFunc(objects, func(object types.ObjectContent) bool { return p.hidden[object.Obj] })
 }
 
 // hideUnreadable moves the properties that cannot be read from the propSet of each

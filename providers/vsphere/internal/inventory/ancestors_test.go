@@ -45,7 +45,7 @@ func TestVMIsFoundBeforeTheInventoryIsRead(t *testing.T) {
 	}
 	v.Reset()
 	searched(t, i, v.VM("pooled"))
-	if diff := cmp.Diff(map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1}, calls(v)); diff != "" {
+	if diff := cmp.Diff(map[string]int{"FindAllByUuid": 1, "RetrieveProperties": 1}, calls(v)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 

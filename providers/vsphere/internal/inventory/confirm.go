@@ -121,6 +121,9 @@ func (q Query) excludes(vm *VM) bool {
 func (i *Inventory) read(ctx context.Context, refs []Ref) ([]*VM, error) {
 	now := i.cfg.Clock.Now()
 	contents, err := i.retrieve(ctx, refs, recordPaths())
+	if err == nil && len(contents) < len(refs) {
+		err = fmt.Errorf("read %d VMs, first %s: %w", len(refs), refs[0].Value, errNotReturned)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -46,17 +46,17 @@ func TestConfirm(t *testing.T) {
 		"found": {
 			reason: "VS-NODE-6: one search without a datacenter when all count, one read",
 			query:  byID(uuid), want: "db",
-			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByUuid": 1, "RetrieveProperties": 1},
 		},
 		"byte-swapped": {
 			reason: "VS-NODE-6: both byte orders are searched for",
 			query:  byID(unswapped, asSwapped), want: "web",
-			calls: map[string]int{"FindAllByUuid": 2, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByUuid": 2, "RetrieveProperties": 1},
 		},
 		"in several datacenters": {
 			reason: "one search, however many datacenters are configured", datacenters: []string{"north", "south"},
 			query: byID(uuid), want: "db",
-			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByUuid": 1, "RetrieveProperties": 1},
 		},
 		"absent": {
 			reason: "VS-NODE-6: absent from all reachable scopes", datacenters: []string{"north", "south"},
@@ -66,7 +66,7 @@ func TestConfirm(t *testing.T) {
 		"outside": {
 			reason: "VS-NODE-5: other datacenters do not count", datacenters: []string{"north"},
 			query: byID(uuid),
-			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByUuid": 1, "RetrieveProperties": 1},
 		},
 		"one search fails": {
 			reason: "VS-NODE-6: a datacenter that may not be read is an error", datacenters: []string{"north", "south"},
@@ -85,7 +85,7 @@ func TestConfirm(t *testing.T) {
 		"all datacenters missing": {
 			reason: "what is found in another datacenter does not count", datacenters: []string{"west"},
 			query: byID(uuid), err: "datacenter west does not exist",
-			calls: map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByUuid": 1, "RetrieveProperties": 1},
 		},
 		"missing datacenter, found": {
 			reason: "VS-NODE-6: a VM that is found counts", datacenters: []string{"north", "west"},
@@ -93,13 +93,13 @@ func TestConfirm(t *testing.T) {
 		},
 		"read fails": {
 			reason:  "FW-NODE-6: a fault while reading a found VM is an error",
-			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Inject("RetrievePropertiesEx", simserver.Always(), denied) },
+			prepare: func(_ *testing.T, v *cloudsim.VCenter) { v.Inject("RetrieveProperties", simserver.Always(), denied) },
 			query:   byID(uuid), err: "NoPermission",
 		},
 		"deleted between search and read": {
 			reason: "a fault while reading is an error, whichever it is",
 			prepare: func(_ *testing.T, v *cloudsim.VCenter) {
-				v.Inject("RetrievePropertiesEx", simserver.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
+				v.Inject("RetrieveProperties", simserver.Always(), cloudsim.Fault(&types.ManagedObjectNotFound{}))
 			},
 			query: byID(uuid), err: "ManagedObjectNotFound",
 		},
@@ -115,14 +115,14 @@ func TestConfirm(t *testing.T) {
 			reason: "FW-NODE-6: any other fault than gone is an error",
 			prepare: func(t *testing.T, v *cloudsim.VCenter) {
 				ok(t, v.VM("db").HideConfig(true))
-				v.Inject("RetrievePropertiesEx", simserver.Always(), denied)
+				v.Inject("RetrieveProperties", simserver.Always(), denied)
 			},
 			query: byID(uuid), err: "NoPermission",
 		},
 		"by name": {
 			reason: "VS-NODE-2: FindAllByDnsName, lower case",
 			query:  byName("WEB.example.com"), want: "web",
-			calls: map[string]int{"FindAllByDnsName": 1, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByDnsName": 1, "RetrieveProperties": 1},
 		},
 		"by short name": {
 			reason: "the vCenter finds whole names only",
@@ -131,12 +131,12 @@ func TestConfirm(t *testing.T) {
 		"by long name": {
 			reason: "VS-NODE-2: the host name without its domain",
 			query:  byName("db.example.com"), want: "db",
-			calls: map[string]int{"FindAllByDnsName": 2, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByDnsName": 2, "RetrieveProperties": 1},
 		},
 		"by address": {
 			reason: "VS-NODE-2: an IP address after the host name",
 			query:  byName("10.0.0.2"), want: "db",
-			calls: map[string]int{"FindAllByDnsName": 1, "FindAllByIp": 1, "RetrievePropertiesEx": 1},
+			calls: map[string]int{"FindAllByDnsName": 1, "FindAllByIp": 1, "RetrieveProperties": 1},
 		},
 		"by unknown name": {
 			reason: "every search has responded",
@@ -187,7 +187,7 @@ func TestConfirmOfDeletedVM(t *testing.T) {
 	if vms, err := i.Confirm(t.Context(), gone); len(vms) != 0 || err != nil {
 		t.Fatalf("Confirm = %s, %v, want none", names(vms), err)
 	}
-	want := map[string]int{"FindAllByUuid": 1, "RetrievePropertiesEx": 1}
+	want := map[string]int{"FindAllByUuid": 1, "RetrieveProperties": 1}
 	if diff := cmp.Diff(want, calls(v)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}

@@ -19,13 +19,18 @@ const (
 	// the window it is less than the 8 s that an attempt to describe a Node may
 	// take: callers get the error of the call and do not leave before.
 	detailsTimeout = 7 * time.Second
-	// minLimit is the fewest VMs that a call has room for, however slow the vCenter is.
-	minLimit = 10
-	// maxReads is how many calls are made at once.
-	maxReads = 4
+	// minLimit is the fewest VMs that a call has room for, however slow the vCenter is,
+	// maxLimit the most. The first call has room for firstLimit.
+	minLimit, firstLimit, maxLimit = 10, 250, 1000
+	// maxGathered is how many callers share a call at most.
+	maxGathered = 100
+	// maxReads is how many calls are made at once. A response can have 16 MB: VMware Tools report up
+	// to 16 interfaces, as a Node has one for each Pod, of about 1 KB each.
+	// https://github.com/vmware/open-vm-tools/blob/master/open-vm-tools/lib/guestRpc/nicinfo.x
+	maxReads = 2
 	// unusedTTL is the age at which details that no caller has had are of no use
 	// any more.
-	unusedTTL = 30 * time.Second
+	unusedTTL = time.Minute
 	// regularly is the longest time between two callers for a VM that is described
 	// regularly: the Nodes are updated every five minutes.
 	regularly = 15 * time.Minute
@@ -67,9 +72,9 @@ func newDescriber(i *Inventory) *describer {
 		slots:     make(chan struct{}, maxReads),
 		known:     map[Ref]*description{},
 		visits:    map[Ref]visit{},
-		limit:     maxRetrieved,
+		limit:     firstLimit,
 	}
-	d.batch = batch.New(d.read, batch.Options{Window: gatherWindow, MaxSize: maxRetrieved, Timeout: d.timeout})
+	d.batch = batch.New(d.read, batch.Options{Window: gatherWindow, MaxSize: maxGathered, Timeout: d.timeout})
 
 	return d
 }
@@ -191,7 +196,7 @@ func (d *describer) adapt(n int, took time.Duration, err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		d.limit = min(d.limit, max(n/2, minLimit))
 	case err == nil && n >= d.limit && took < d.timeout/4:
-		d.limit = min(2*d.limit, maxRetrieved)
+		d.limit = min(2*d.limit, maxLimit)
 	}
 }
 

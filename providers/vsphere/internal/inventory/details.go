@@ -81,9 +81,9 @@ func extraConfig(key string) string { return `config.extraConfig["` + key + `"]`
 func option(val any) string { return as[string](as[types.OptionValue](val).Value) }
 
 // Details returns the details of a VM that Find or Confirm found, no older than
-// two seconds and the duration of the call that reads them. A call reads up to 100
+// two seconds and the duration of the call that reads them. A call reads up to 1,000
 // VMs: others that were described lately, or that [Config.Wanted] lists, share it,
-// and their details serve their first callers for as long as 30 s unless the change
+// and their details serve their first callers for as long as a minute unless the change
 // feed reported the VM since.
 // An error is that of all VMs of the call for a while.
 func (i *Inventory) Details(ctx context.Context, vm *VM) (*Details, error) {

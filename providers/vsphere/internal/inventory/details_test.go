@@ -170,7 +170,7 @@ func TestDetailsOfAnotherVM(t *testing.T) {
 func TestDoesWithoutMetadata(t *testing.T) {
 	t.Parallel()
 	v, i := fleet(t, 1, Config{})
-	v.Inject("RetrievePropertiesEx", simserver.First(1), cloudsim.Fault(&types.InvalidProperty{Name: extraConfig(metadataKey)}))
+	v.Inject("RetrieveProperties", simserver.First(1), cloudsim.Fault(&types.InvalidProperty{Name: extraConfig(metadataKey)}))
 	if _, err := i.Details(t.Context(), one(t, i, byID(v.VMs()[0].UUID()))); err != nil {
 		t.Error(err)
 	}

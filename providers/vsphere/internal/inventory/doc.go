@@ -18,7 +18,7 @@
 //     nothing that was known before counts as gone, and a VM that they have may be
 //     a copy of another one. Confirm finds all VMs with a UUID meanwhile.
 //   - [Inventory.Details] reads what only the VM of a Node is needed for: that of
-//     up to 100 Nodes in one call, and no more than seconds old. What cannot be
+//     up to 1,000 Nodes in one call, and no more than seconds old. What cannot be
 //     read is an error of its VM.
 //   - After any failure the feed starts over by itself, with back-off. Every
 //     call has a deadline, so that a vCenter that stopped responding is

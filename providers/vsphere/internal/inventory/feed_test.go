@@ -107,7 +107,7 @@ func TestVMHasWhatTheVCenterReports(t *testing.T) {
 	if diff := cmp.Diff(wantDetails, details, cmp.AllowUnexported(Details{})); diff != "" {
 		t.Errorf("Details (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]int{"RetrievePropertiesEx": 1}, calls(v)); diff != "" {
+	if diff := cmp.Diff(map[string]int{"RetrieveProperties": 1}, calls(v)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }

@@ -16,22 +16,19 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
-// maxRetrieved is how many VMs one call reads. vCenter returns no more than 100
-// objects in a page, whatever maximum is set. Later pages are never read: vCenter
-// denies them to accounts without a role on the root folder, and a page that is
-// lost cannot be read again.
-// https://github.com/ManageIQ/manageiq/pull/8211
-// https://github.com/vmware/govmomi/issues/3455
-const maxRetrieved = 100
-
 // detailsOf are the details of VMs, or errors.
 type detailsOf map[Ref]batch.Result[*Details]
 
-// readDetails reads the details of up to [maxRetrieved] VMs. One that is not there
-// any more has an error of its own: the vCenter fails to read any if one is missing,
-// so each costs a call.
+// errNotReturned means that the vCenter left a VM out of its response.
+var errNotReturned = errors.New("vCenter returned nothing about it")
+
+// readDetails reads the details of VMs. One that is not there any more has an error of
+// its own: the vCenter fails to read any if one is missing, so each costs a call.
 func (i *Inventory) readDetails(ctx context.Context, refs []Ref) (detailsOf, error) {
 	results := detailsOf{}
+	for _, r := range refs {
+		results[r] = batch.Result[*Details]{Err: errNotReturned}
+	}
 	for len(refs) > 0 {
 		contents, err := i.retrieve(ctx, refs, i.detailPaths())
 		if gone, ok := missingObject(err); ok && slices.Contains(refs, gone) {
@@ -79,49 +76,35 @@ func missingObject(err error) (Ref, bool) {
 	return ref(gone.Obj), true
 }
 
-// retrieve reads properties of VMs. A single one that is not there any more fails
-// them all. What a vCenter leaves for a second page is read by a call of its own.
+// retrieve reads properties of VMs. A single one that is not there any more fails them
+// all. The response has all of them: RetrievePropertiesEx, which is meant to replace the
+// method, returns 100 objects at most, and vCenter denies later pages to accounts without
+// a role on the root folder. Versions of govmomi before 0.37 use the same method for all reads.
+// https://github.com/vmware/vsphere-automation-sdk-java/issues/217
+// https://github.com/vmware/govmomi/issues/3455
 func (i *Inventory) retrieve(ctx context.Context, refs []Ref, paths []string) ([]types.ObjectContent, error) {
-	var contents []types.ObjectContent
-	for rest := refs; len(rest) > 0; {
-		page, err := i.retrievePage(ctx, rest, paths)
-		left := slices.DeleteFunc(slices.Clone(rest), func(r Ref) bool {
-			return slices.ContainsFunc(page, func(content types.ObjectContent) bool { return ref(content.Obj) == r })
-		})
-		if err == nil && len(left) == len(rest) {
-			err = errors.New("no results for any of them")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %d VMs, first %s: %w", len(rest), rest[0].Value, err)
-		}
-		contents, rest = append(contents, page...), left
-	}
-
-	return contents, nil
-}
-
-// retrievePage makes the call for one page, which need not have all VMs.
-func (i *Inventory) retrievePage(ctx context.Context, refs []Ref, paths []string) ([]types.ObjectContent, error) {
 	spec := types.PropertyFilterSpec{
 		PropSet:   []types.PropertySpec{{Type: typeVM, PathSet: paths}},
 		ObjectSet: lists.Map(refs, func(r Ref) types.ObjectSpec { return types.ObjectSpec{Obj: r} }),
 	}
-	var page []types.ObjectContent
+	var contents []types.ObjectContent
 	err := i.call(ctx, func(ctx context.Context, c *vim25.Client) error {
-		res, err := methods.RetrievePropertiesEx(ctx, c, &types.RetrievePropertiesEx{
+		res, err := methods.RetrieveProperties(ctx, c, &types.RetrieveProperties{
 			This:    c.ServiceContent.PropertyCollector,
 			SpecSet: []types.PropertyFilterSpec{spec},
 		})
-		if err != nil || res.Returnval == nil {
-			return err //nolint:wrapcheck // the caller names what was read
+		if err != nil {
+			return err //nolint:wrapcheck // it is wrapped below
 		}
-		page = res.Returnval.Objects
-		dropPages(ctx, c, res.Returnval.Token)
+		contents = res.Returnval
 
-		return authenticatedAll(page)
+		return authenticatedAll(contents)
 	})
+	if err != nil {
+		return nil, fmt.Errorf("read %d VMs, first %s: %w", len(refs), refs[0].Value, err)
+	}
 
-	return page, err
+	return contents, nil
 }
 
 // authenticatedAll is [authenticated] for objects that were read.

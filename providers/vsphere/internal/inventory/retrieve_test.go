@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,12 +26,11 @@ func TestSearchResultsWithServerGUID(t *testing.T) {
 	}
 }
 
-// No page of a read is left in the session: what a vCenter does not return at once is
-// read by a call of its own.
-func TestPagesAreNotLeft(t *testing.T) {
+// One call reads more VMs than the 100 that RetrievePropertiesEx returns, and nothing is left
+// in the session.
+func TestManyVMsAreReadByOneCall(t *testing.T) {
 	t.Parallel()
-	v, i := fleet(t, 5, Config{})
-	v.SetReadPage(2)
+	v, i := fleet(t, 101, Config{})
 	refs := lists.Map(v.VMs(), func(vm *cloudsim.VM) Ref { return vm.Reference() })
 	v.Reset()
 	contents, err := i.retrieve(t.Context(), refs, []string{"name"})
@@ -40,8 +40,27 @@ func TestPagesAreNotLeft(t *testing.T) {
 	if n := v.UnreadPages(); n != 0 {
 		t.Errorf("%d pages are left", n)
 	}
-	want := map[string]int{"RetrievePropertiesEx": 3, "CancelRetrievePropertiesEx": 2}
-	if diff := cmp.Diff(want, calls(v)); diff != "" {
+	if diff := cmp.Diff(map[string]int{"RetrieveProperties": 1}, calls(v)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// A VM that the vCenter leaves out of a response is an error, and no other one is.
+func TestVMThatIsNotReturned(t *testing.T) {
+	t.Parallel()
+	v, i := fleet(t, 3, Config{})
+	vms := v.VMs()
+	known := one(t, i, byID(vms[0].UUID()))
+	ok(t, v.SetHidden("/dc/vm/"+vms[0].Name(), true))
+	refs := lists.Map(vms, func(vm *cloudsim.VM) Ref { return vm.Reference() })
+	got, err := i.readDetails(t.Context(), refs)
+	ok(t, err)
+	for n, r := range refs {
+		if missing := errors.Is(got[r].Err, errNotReturned); missing != (n == 0) || (got[r].Value == nil) != missing {
+			t.Errorf("details of VM %d: %+v", n, got[r])
+		}
+	}
+	if vms, err := i.read(t.Context(), []Ref{known.Ref}); !errors.Is(err, errNotReturned) {
+		t.Errorf("read returns %v, %v", vms, err)
 	}
 }
