@@ -47,10 +47,11 @@ func TestBudgets(t *testing.T) {
 		initialize, steady int
 		lifecycle          int
 	}{
-		"63":      {"a small cluster: a list of servers and one of ports", 63, 0, 2, 2, 1},
-		"300":     {"lists of one page", 300, 0, 2, 2, 1},
-		"1000":    {"a full page has a next one", 1000, 0, 4, 4, 2},
-		"Foreign": {"foreign servers and ports cost pages", 63, 1000, 4, 4, 2},
+		"63":      {"a small cluster: a server and its ports, a list of servers and one of ports", 63, 0, 4, 2, 1},
+		"300":     {"lists of one page", 300, 0, 4, 2, 1},
+		"1000":    {"a full page has a next one", 1000, 0, 6, 4, 2},
+		"5000":    {"five full pages", 5000, 0, 14, 12, 6},
+		"Foreign": {"foreign servers and ports cost pages", 63, 1000, 6, 4, 2},
 	}
 	for name, tc := range cases {
 		if profile.Race && tc.nodes+tc.foreign > 300 {

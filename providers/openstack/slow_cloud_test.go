@@ -113,6 +113,35 @@ func TestSlowCloud(t *testing.T) {
 	}
 }
 
+// TestFirstNodeOfMany (OS-NODE-15): one of many Nodes is initialized before the lists are there, which
+// take 16 seconds.
+func TestFirstNodeOfMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 40, virtualTime(10))
+		for _, node := range f.nodes {
+			kubetest.Tainted()(node)
+		}
+		c, _ := f.connectInProduction(t, "")
+		f.Interceptor().SetLatency(800 * time.Millisecond)
+		began := time.Now()
+		early := make(chan bool, len(f.nodes))
+		var all sync.WaitGroup
+		for _, node := range f.nodes {
+			all.Go(func() {
+				if _, err := c.instances.InstanceMetadata(t.Context(), node); err == nil && time.Since(began) <= 3*time.Second {
+					early <- true
+				}
+			})
+		}
+		all.Wait()
+		f.Interceptor().SetLatency(0)
+		if len(early) != 1 {
+			t.Errorf("%d Nodes are initialized in three seconds, want one", len(early))
+		}
+	})
+}
+
 // TestDeadNodeOfSlowCloud (OS-NODE-4, OS-NODE-15): the Node of a deleted server is gone although each
 // request takes seconds, and a list longer than any call of the controller.
 func TestDeadNodeOfSlowCloud(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
@@ -25,6 +27,8 @@ type Source struct {
 	inventory *inventory.Inventory
 	// nodes returns the Nodes of the cluster.
 	nodes func() *nodeindex.Index
+	// early limits the Nodes that do not wait for the lists of many.
+	early *rate.Limiter
 }
 
 var _ instance.Source = (*Source)(nil)
@@ -47,6 +51,7 @@ func New(cfg Config, servers *inventory.Inventory, nodes func() *nodeindex.Index
 		region:    RegionLabel(cfg.Region),
 		inventory: servers,
 		nodes:     nodes,
+		early:     rate.NewLimiter(rate.Every(earlyPeriod), 1),
 	}
 }
 
@@ -86,6 +91,10 @@ func (s *Source) Accepts(providerID string) error { return s.ids.accepts(provide
 // servers and all ports of the project, which others may have thousands of, costs more.
 const FewNodes = 20
 
+// earlyPeriod is how often one of many Nodes that are not initialized is looked up by requests of its
+// own, while there are no lists: its server is certain before that of the others is.
+const earlyPeriod = 10 * time.Second
+
 // few reports whether few Nodes are looked up along with this one: the cluster has few, or this
 // one has to be initialized or is not ready, as few others. All others are updated together. As long as
 // lists are at hand nevertheless, only the server of an initialized Node that is not ready, which
@@ -95,10 +104,11 @@ func (s *Source) few(name string) bool {
 	if !nodes.HasSynced() {
 		return false
 	}
-	all, node := nodes.List(), nodes.Node(name)
+	node := nodes.Node(name)
 	if s.inventory.IsListed() && (node == nil || isReady(node) || !instance.Initialized(node)) {
 		return false
 	}
+	all := nodes.List()
 	if len(all) <= FewNodes {
 		return true
 	}
@@ -111,7 +121,7 @@ func (s *Source) few(name string) bool {
 			urgent++
 		}
 		if urgent > FewNodes {
-			return false
+			return !instance.Initialized(node) && s.early.Allow()
 		}
 	}
 
