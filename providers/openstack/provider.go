@@ -34,8 +34,6 @@ const (
 	// clientName is the account of the node controllers, which may write Events with
 	// --use-service-account-credentials.
 	clientName = "node-controller"
-	// serverIndex is the name of the index of Nodes by their servers.
-	serverIndex = "openstack-server"
 	// requestsPerLookup is how many requests are made one after the other for a Node: for its
 	// server and its actions or ports, and for subports or the server of another Node.
 	requestsPerLookup = 3
@@ -230,7 +228,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 // SetInformers implements cloudprovider.InformerUser: that many servers are missing at
 // once counts, and that those of other Nodes are found.
 func (c *cloud) SetInformers(factory informers.SharedInformerFactory) {
-	index, err := nodeindex.New(factory.Core().V1().Nodes().Informer(), serverIndex, c.source.ServerOf)
+	index, err := nodes.IndexNodes(factory.Core().V1().Nodes().Informer())
 	if err != nil {
 		klog.ErrorS(err, "Nodes cannot be looked up, those of missing servers are kept unless their deletion is recorded")
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
@@ -73,8 +74,8 @@ func (s *Source) machine(server *inventory.Server) machine {
 var errNameless = instance.WithReason(instance.ReasonInstanceNotFound, errors.New(
 	"no server of the project has the name of this Node. Without spec.providerID it is kept: delete it if its server is gone"))
 
-// ServerOf returns the ID of a Node's server, as a key of an index: none for a Node of
-// another cloud, or one that is not initialized.
+// ServerOf returns the ID of a Node's server: none for a Node of another cloud, or one that is not
+// initialized.
 func (s *Source) ServerOf(node *v1.Node) []string {
 	id, err := s.ids.parse(node.Spec.ProviderID)
 	if err != nil {
@@ -82,6 +83,20 @@ func (s *Source) ServerOf(node *v1.Node) []string {
 	}
 
 	return []string{id}
+}
+
+// urgent is the key of the Nodes that a controller looks up soon and often.
+const urgent = "urgent"
+
+// IndexNodes adds the index that [New] needs to the informer of Nodes.
+func IndexNodes(informer cache.SharedIndexInformer) (*nodeindex.Index, error) {
+	return nodeindex.New(informer, "openstack-urgent", func(node *v1.Node) []string {
+		if !isUrgent(node) {
+			return nil
+		}
+
+		return []string{urgent}
+	})
 }
 
 // Accepts implements instance.Source.
@@ -108,24 +123,14 @@ func (s *Source) few(name string) bool {
 	if s.inventory.IsListed() && (node == nil || isReady(node) || !instance.Initialized(node)) {
 		return false
 	}
-	all := nodes.List()
-	if len(all) <= FewNodes {
+	if nodes.Len() <= FewNodes {
 		return true
 	}
 	if node == nil || !isUrgent(node) {
 		return false
 	}
-	urgent := 0
-	for _, node := range all {
-		if isUrgent(node) {
-			urgent++
-		}
-		if urgent > FewNodes {
-			return !instance.Initialized(node) && s.early.Allow()
-		}
-	}
 
-	return true
+	return len(nodes.Find(urgent)) <= FewNodes || !instance.Initialized(node) && s.early.Allow()
 }
 
 // isUrgent reports whether a controller looks up a Node soon and often.
