@@ -10,10 +10,14 @@ const (
 	maxAllNodes  = 10 * time.Second // for up to timedNodes
 	timedNodes   = 300
 	maxFirstNode = 3 * time.Second
-	maxPeakRSS   = 120 << 20
+	maxPeakRSS   = 120 << 20 // for up to manyNodes
+	maxManyRSS   = 150 << 20
+	manyNodes    = 1000
 	// maxForeignRSS is how much more a machine takes that is no node.
 	maxForeignRSS = 1 << 10
 	maxBinary     = 110_000_000
+	// maxGrowth is by how many percent the heap may grow.
+	maxGrowth = 2
 
 	timedServices     = 100
 	timedProvisioning = 5 * time.Second
@@ -61,8 +65,18 @@ func evaluate(r result) []row {
 		memory = fmt.Sprintf("peak memory with %d other machines", r.foreign)
 	}
 
+	if r.churn > 0 {
+		growth := fmt.Sprintf("growth of the heap of %.1f MiB while %d nodes are replaced", float64(r.heapBefore)/(1<<20), r.churn)
+		rows = append(rows, size(growth, r.heapAfter-r.heapBefore, r.heapBefore*maxGrowth/100, 1<<10, "KiB"))
+	}
+
+	peak := int64(maxPeakRSS)
+	if r.nodes > manyNodes {
+		peak = maxManyRSS
+	}
+
 	return append(rows,
-		size(memory, r.peakRSS, maxPeakRSS+int64(r.foreign)*maxForeignRSS, 1<<20, "MiB"),
+		size(memory, r.peakRSS, peak+int64(r.foreign)*maxForeignRSS, 1<<20, "MiB"),
 		size("size of the binary", r.binarySize, maxBinary, 1_000_000, "MB"),
 	)
 }

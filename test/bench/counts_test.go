@@ -17,8 +17,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // not ready costs nothing, and describes the VMs of 1000 nodes in one call. While a
 // busy machine reads the inventory, it searches for some of them.
 var promised = map[string]scenario.Budget{
-	"aws":     {Initialize: 10, Steady: 3, Lifecycle: 1},
-	"vsphere": {Initialize: 25, Steady: 2, Lifecycle: 0},
+	"aws":       {Initialize: 10, Steady: 3, Lifecycle: 1},
+	"openstack": {Initialize: 10, Steady: 4, Lifecycle: 3},
+	"vsphere":   {Initialize: 25, Steady: 2, Lifecycle: 0},
 }
 
 // atOnce is how many Services get load balancers, half of each kind. AWS lets an

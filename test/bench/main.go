@@ -40,6 +40,8 @@ func main() {
 	flag.IntVar(&p.services, "services", 100, "number of Services that are created at once, for clouds with load balancers")
 	flag.DurationVar(&p.provisioning, "provisioning", 5*time.Second, "time that the cloud takes to create each load balancer")
 	flag.DurationVar(&p.steady, "steady", 90*time.Second, "duration of the steady period; with 5m, nodes are updated and checked in the default periods, with less in proportionally shorter ones")
+	flag.IntVar(&p.churn, "churn", 0, "number of nodes that are replaced in the end, while the growth of the heap is measured")
+	flag.StringVar(&p.profiles, "profiles", "", "write profiles into this `directory`: of the CPU time of the start and of the steady period, and of the heap before and after -churn")
 	flag.StringVar(&p.flags, "flags", "", "further `flags` of the process that initializes all nodes, such as --kube-api-qps=100")
 	flag.Parse()
 
@@ -105,6 +107,8 @@ func (p plan) check() error {
 		return fmt.Errorf("-foreign=%d must not be negative", p.foreign)
 	case p.latency < 0 || p.provisioning < 0:
 		return fmt.Errorf("-latency=%v -provisioning=%v: both must not be negative", p.latency, p.provisioning)
+	case p.churn < 0:
+		return fmt.Errorf("-churn=%d must not be negative", p.churn)
 	case p.services < 1:
 		return fmt.Errorf("-services=%d must be more than zero", p.services)
 	case p.steady < time.Second || p.steady > budgetPeriod:

@@ -52,6 +52,10 @@ type plan struct {
 	// long to create.
 	services     int
 	provisioning time.Duration
+	// churn is how many nodes are replaced in the end.
+	churn int
+	// profiles is a directory for profiles of CPU time and heap, if any.
+	profiles string
 	// flags are further ones of the process that initializes all nodes.
 	flags string
 }
@@ -78,7 +82,9 @@ type result struct {
 	// startAPICPU is what the API server has used meanwhile.
 	startAPICPU time.Duration
 	peakRSS     int64
-	binarySize  int64
+	// heapBefore and heapAfter are the sizes of the heap before and after nodes were replaced.
+	heapBefore, heapAfter int64
+	binarySize            int64
 }
 
 // bench is a measurement while it runs.
@@ -106,7 +112,7 @@ func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err 
 	}
 	defer func() { err = errors.Join(err, environment.Close(ctx, false)) }()
 	b := &bench{Environment: environment, out: out, result: result{plan: p, binarySize: info.Size()}}
-	for _, part := range []func(context.Context) error{b.prepare, b.measureBalancers, b.measureStart, b.measureSteady, b.measureServices} {
+	for _, part := range []func(context.Context) error{b.prepare, b.measureBalancers, b.measureStart, b.measureSteady, b.measureServices, b.measureChurn} {
 		if err := part(ctx); err != nil {
 			return result{}, err
 		}
@@ -157,7 +163,7 @@ func (b *bench) measureStart(ctx context.Context) error {
 	}
 	var process *ccm.CCM
 	before := b.Cloud.Calls()
-	err = b.out.Step("Starting the binary, until all nodes are initialized", func() error {
+	err = b.out.Step("Starting the binary, until all nodes are initialized", func() (err error) {
 		ctx, cancel := bounded(ctx, patience)
 		defer cancel()
 		idle, err := cpuTime(b.ControlPlane.APIServerPID())
@@ -168,22 +174,29 @@ func (b *bench) measureStart(ctx context.Context) error {
 		if process, err = b.Run("initialize", b.binary, strings.Fields(b.flags)...); err != nil {
 			return err
 		}
-		first, err := b.AwaitInitialized(ctx, process, b.Cloud.Machines())
-		b.firstNode, b.allNodes = first.Sub(began), time.Since(began)
-		used, failure := cpuTime(b.ControlPlane.APIServerPID())
+		var profiled errgroup.Group
+		profiled.Go(func() error {
+			return errors.Join(process.WaitLog(ctx, initialized), b.profileCPU(ctx, process, "initialize", initializePeriod))
+		})
+		defer func() { err = errors.Join(err, profiled.Wait()) }()
+		first, last, err := awaitInitialized(ctx, process, b.nodes)
+		if err != nil {
+			return err
+		}
+		b.firstNode, b.allNodes, b.initialize = first.Sub(began), last.Sub(began), b.Cloud.Calls().Since(before)
+		used, err := cpuTime(b.ControlPlane.APIServerPID())
 		b.startAPICPU = used - idle
 
-		return errors.Join(err, failure)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	b.initialize = b.Cloud.Calls().Since(before)
 	if b.startCPU, err = cpuTime(process.PID()); err != nil {
 		return err
 	}
 
-	return b.end(ctx, process)
+	return errors.Join(b.AwaitInitialized(ctx, process, b.Cloud.Machines()), b.end(ctx, process))
 }
 
 // measureSteady measures the next process: what it does while nothing happens,
@@ -229,8 +242,10 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 	if err != nil {
 		return err
 	}
+	var profiled errgroup.Group
+	profiled.Go(func() error { return b.profileCPU(ctx, process, "steady", b.steady) })
 	began, before := time.Now(), b.Cloud.Calls()
-	if err := errors.Join(wait(ctx, b.steady), b.awaitUpdates(ctx, process, updates+1)); err != nil {
+	if err := errors.Join(wait(ctx, b.steady), b.awaitUpdates(ctx, process, updates+1), profiled.Wait()); err != nil {
 		return err
 	}
 	b.steadyCalls, b.steadyTook = b.Cloud.Calls().Since(before), time.Since(began)

@@ -116,7 +116,10 @@ func explanation(r result) string {
 	if r.hasBalancers() {
 		sentences = append(sentences,
 			fmt.Sprintf("The calls for one load balancer are those of a Service that is not the first, with %d nodes.", min(targets, r.nodes)),
-			fmt.Sprintf("Then %d Services of all kinds in turn were created at once, with all nodes as targets, and the binary was started again.", r.services))
+			fmt.Sprintf("Then %d Services of all kinds in turn were created at once, with the default number of targets, and the binary was started again.", r.services))
+	}
+	if r.churn > 0 {
+		sentences = append(sentences, fmt.Sprintf("In the end %d nodes were replaced, and as many before the heap was measured first.", r.churn))
 	}
 	if r.steady < budgetPeriod {
 		sentences = append(sentences, "If the steady period is shorter than 5 min, there are fewer long polls and other periodic calls.")

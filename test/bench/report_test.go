@@ -41,6 +41,7 @@ func sample() result {
 func balanced() result {
 	r := sample()
 	calls := func(counted map[string]int) scenario.Calls { return scenario.Calls{Counted: counted} }
+	r.churn, r.heapBefore, r.heapAfter = 2400, 20<<20, 20<<20+100<<10
 	r.balancers = balancers{
 		creations: []creation{
 			{kind: scenario.LoadBalancer{Name: "small", Create: 10}, calls: calls(map[string]int{"List": 1, "Create": 3})},
@@ -52,6 +53,23 @@ func balanced() result {
 	}
 
 	return r
+}
+
+// The log has the time of each node.
+func TestInitializations(t *testing.T) {
+	t.Parallel()
+	const log = `I0102 03:04:05.000001       1 node_controller.go:1] Initializing node a with cloud provider
+I0102 03:04:05.500000       1 node_controller.go:1] Successfully initialized node a with cloud provider
+I0102 03:04:06.000000       1 node_controller.go:1] Initializing node b with cloud provider
+I0102 03:04:07.250000       1 node_controller.go:1] Successfully initialized node b with cloud provider
+`
+	first, last, err := initializations(log)
+	if err != nil || last.Sub(first) != 1750*time.Millisecond || first.Format("0102 15:04:05.0") != "0102 03:04:05.5" || time.Until(first) > time.Hour {
+		t.Errorf("%v, %v, %v", first, last, err)
+	}
+	if _, _, err := initializations("Successfully initialized node a"); err == nil {
+		t.Error("a line without a time is read")
+	}
 }
 
 func TestReport(t *testing.T) {

@@ -66,7 +66,7 @@ func (b *bench) measureBalancers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := b.AwaitInitialized(ctx, process, machines); err != nil {
+		if err := b.AwaitInitialized(ctx, process, machines); err != nil {
 			return err
 		}
 		if err := b.createEach(ctx, process); err != nil {

@@ -82,9 +82,8 @@ func (s *demo) initialize(ctx context.Context) error {
 		if s.process, err = s.Run(ccm.Name, s.binary, append(flags, "--v=2")...); err != nil {
 			return err
 		}
-		_, err = s.AwaitInitialized(ctx, s.process, s.Cloud.Machines())
 
-		return err
+		return s.AwaitInitialized(ctx, s.process, s.Cloud.Machines())
 	})
 	if err != nil {
 		return err

@@ -111,14 +111,11 @@ func logTail(process *ccm.CCM) error {
 }
 
 // AwaitInitialized waits until the nodes of all these machines are initialized and
-// have what their machines have, and returns when the first one was. The taint goes a
-// moment before the addresses come.
-func (s *Environment) AwaitInitialized(ctx context.Context, process *ccm.CCM, machines []Machine) (first time.Time, err error) {
+// have what their machines have. The taint goes a moment before the addresses come.
+func (s *Environment) AwaitInitialized(ctx context.Context, process *ccm.CCM, machines []Machine) error {
 	rest := machines
-	err = s.Await(ctx, process, func(nodes Nodes) error {
-		if first.IsZero() && anyInitialized(nodes) {
-			first = time.Now()
-		}
+
+	return s.Await(ctx, process, func(nodes Nodes) error {
 		for ; len(rest) > 0; rest = rest[1:] {
 			if err := rest[0].initialized(nodes); err != nil {
 				return err
@@ -127,8 +124,6 @@ func (s *Environment) AwaitInitialized(ctx context.Context, process *ccm.CCM, ma
 
 		return nil
 	})
-
-	return first, err
 }
 
 func (m Machine) initialized(nodes Nodes) error {
@@ -140,16 +135,6 @@ func (m Machine) initialized(nodes Nodes) error {
 	default:
 		return errors.Join(m.Check(node), controlplane.CheckComplete(node))
 	}
-}
-
-func anyInitialized(nodes Nodes) bool {
-	for _, node := range nodes {
-		if !uninitialized(node) {
-			return true
-		}
-	}
-
-	return false
 }
 
 // uninitialized reports whether a node still waits for its cloud.

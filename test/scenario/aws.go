@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ func awsProvider() Provider {
 		// AWS lets an account create ten load balancers of a kind at once, and then one
 		// every five seconds: 50 of each kind take 200 seconds.
 		// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html
-		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 2, Services: 240 * time.Second},
+		Budget: Budget{Initialize: 30, Steady: 10, Lifecycle: 2, Services: 240 * time.Second},
 		LoadBalancers: []LoadBalancer{
 			{Name: "classic", Create: 12},
 			{
@@ -106,6 +107,19 @@ func (c *awsCloud) Description() string {
 func (c *awsCloud) Config() string { return "[Global]\nprovider = aws\n" }
 
 func (c *awsCloud) Machines() []Machine { return c.machines }
+
+// Replace keeps the first instance, which has the metadata service.
+func (c *awsCloud) Replace(n int) (deleted, added []Machine, err error) {
+	n = min(n, len(c.machines)-1)
+	deleted = slices.Clone(c.machines[1 : n+1])
+	c.machines = slices.Delete(c.machines, 1, n+1)
+	for _, m := range deleted {
+		c.Remove(c.ids[m.Node.Name])
+		c.add(c.seed.AddNode(aws.InstanceSpec{}))
+	}
+
+	return deleted, c.machines[len(c.machines)-n:], nil
+}
 
 func (c *awsCloud) Calls() Calls { return Calls{Counted: c.Interceptor().Calls()} }
 

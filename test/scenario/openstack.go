@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ func openstackProvider() Provider {
 		Name:   "openstack",
 		Demo:   func() (Cloud, error) { return startOpenStack(openstackDemo(), 0) },
 		Fleet:  func(n int, latency time.Duration) (Cloud, error) { return startOpenStack(openstackFleet(n), latency) },
-		Budget: Budget{Initialize: 20, Steady: 10, Lifecycle: 3, Services: 120 * time.Second},
+		Budget: Budget{Initialize: 30, Steady: 10, Lifecycle: 3, Services: 120 * time.Second},
 		LoadBalancers: []LoadBalancer{
 			{Name: "external", Create: 20},
 			{Name: "internal", Create: 20, Annotations: map[string]string{"service.beta.kubernetes.io/openstack-internal-load-balancer": "true"}},
@@ -70,6 +71,7 @@ type openstackCloud struct {
 	machines []Machine
 	ids      map[string]string // servers by the names of their nodes
 	foreign  int
+	replaced int
 }
 
 var (
@@ -143,6 +145,20 @@ func (c *openstackCloud) AddForeign(n int) error {
 	}
 
 	return nil
+}
+
+func (c *openstackCloud) Replace(n int) (deleted, added []Machine, err error) {
+	deleted, c.machines = c.machines[:n:n], slices.Clone(c.machines[n:])
+	for _, m := range deleted {
+		c.DeleteServer(c.ids[m.Node.Name])
+		c.replaced++
+		c.add(openstack.ServerSpec{
+			Name: fmt.Sprintf("new-%05d", c.replaced), Flavor: "m1.large", Zone: m.Zone,
+			Networks: []openstack.ServerNetwork{{Name: openstackNetwork, IPs: []string{m.Address}}},
+		})
+	}
+
+	return deleted, c.machines[len(c.machines)-n:], nil
 }
 
 func (c *openstackCloud) Calls() Calls { return Calls{Counted: c.Interceptor().Calls()} }

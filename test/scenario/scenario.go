@@ -50,7 +50,7 @@ type LoadBalancer struct {
 
 // Budget is how many calls to one cloud are allowed, long polls not counted.
 type Budget struct {
-	// Initialize 1000 nodes.
+	// Initialize up to 5000 nodes.
 	Initialize int
 	// Steady is for five minutes in which nothing happens to 1000 nodes.
 	Steady int
@@ -74,6 +74,8 @@ type Cloud interface {
 	Machines() []Machine
 	// Calls counts the calls since the start.
 	Calls() Calls
+	// Replace deletes the oldest n machines and adds as many new ones, and returns both.
+	Replace(n int) (deleted, added []Machine, err error)
 	// SetPower switches a machine on or off.
 	SetPower(name string, on bool) error
 	// SetReachable makes the cloud's API reachable for its clients, or unreachable.

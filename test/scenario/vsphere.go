@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func vsphereProvider() Provider {
 		// 5 of Steady are for the details of 5000 VMs; so are 10 of Initialize, with smaller reads
 		// before, and 4 are for a Node that does not wait until the inventory has been read.
 		// A manager is sent at most 20 calls a second: 100 Services take 12 each.
-		Budget:        Budget{Initialize: 35, Steady: 10, Lifecycle: 1, Services: 120 * time.Second},
+		Budget:        Budget{Initialize: 30, Steady: 10, Lifecycle: 1, Services: 120 * time.Second},
 		LoadBalancers: []LoadBalancer{{Name: "nsx-t", Create: 14}},
 	}
 }
@@ -85,6 +86,7 @@ type vsphereCloud struct {
 	folder   string
 	size     string // of the load balancer service
 	machines []Machine
+	replaced int
 }
 
 var (
@@ -155,17 +157,22 @@ func (c *vsphereCloud) list(vms [][]vsphere.VMSpec) []Machine {
 	var machines []Machine
 	for i, s := range sites() {
 		for _, vm := range vms[i] {
-			machines = append(machines, Machine{
-				Node:       controlplane.NodeSpec{Name: vm.Name, SystemUUID: firmwareUUID(uuids[vm.Name])},
-				ProviderID: "vsphere://" + uuids[vm.Name],
-				Zone:       s.zone,
-				Region:     s.region,
-				Address:    vm.NICs[0].IPs[0],
-			})
+			machines = append(machines, s.machine(vm.Name, uuids[vm.Name], vm.NICs[0].IPs[0]))
 		}
 	}
 
 	return machines
+}
+
+// machine is what the node of a VM there is to have.
+func (s site) machine(name, uuid, ip string) Machine {
+	return Machine{
+		Node:       controlplane.NodeSpec{Name: name, SystemUUID: firmwareUUID(uuid)},
+		ProviderID: "vsphere://" + uuid,
+		Zone:       s.zone,
+		Region:     s.region,
+		Address:    ip,
+	}
 }
 
 // firmwareUUID is what the firmware shows of a VM's UUID to its guest: the
@@ -218,6 +225,27 @@ func (c *vsphereCloud) AddForeign(n int) error {
 	}
 
 	return nil
+}
+
+// Replace adds VMs with the addresses of those that are deleted.
+func (c *vsphereCloud) Replace(n int) (deleted, added []Machine, err error) {
+	deleted, c.machines = c.machines[:n:n], slices.Clone(c.machines[n:])
+	for _, m := range deleted {
+		if err := c.vcenter.VM(m.Node.Name).Destroy(); err != nil {
+			return nil, nil, err
+		}
+		c.replaced++
+		at := sites()[slices.IndexFunc(sites(), func(s site) bool { return s.zone == m.Zone })]
+		vm, err := c.vcenter.AddVM(at.datacenter, vsphere.VMSpec{
+			Name: fmt.Sprintf("new-%05d", c.replaced), Pool: at.cluster, NICs: []vsphere.NIC{{IPs: []string{m.Address}}},
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		c.machines = append(c.machines, at.machine(vm.Name(), vm.UUID(), m.Address))
+	}
+
+	return deleted, c.machines[len(c.machines)-n:], nil
 }
 
 // Calls sets the long polls of the change feed apart.
