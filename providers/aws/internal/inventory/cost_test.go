@@ -205,8 +205,8 @@ func TestListFilters(t *testing.T) {
 			b.list(b.seed.AddNodes(listed))
 			var got []map[string][]string
 			for _, request := range b.forms()[1:] { // the first is by ID
-				if request.Form.Get("MaxResults") != "340" {
-					t.Errorf("want pages of 340, got %v", request.Form)
+				if request.Form.Get("MaxResults") != "400" {
+					t.Errorf("want pages of 400, got %v", request.Form)
 				}
 				got = append(got, filters(request))
 			}

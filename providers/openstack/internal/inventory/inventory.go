@@ -39,7 +39,7 @@ const (
 	// maxIDs is how many servers one request for ports takes.
 	maxIDs = 50
 	// maxAlone is how many servers are kept that were read alone.
-	maxAlone = 1 << 12
+	maxAlone = 1 << 8
 )
 
 // Config bounds ages. Zero fields have the defaults.
