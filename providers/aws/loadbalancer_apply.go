@@ -40,7 +40,7 @@ func (l *loadBalancer) apply(ctx context.Context, in input, env *change.Env, ste
 // with those of the plan.
 func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.Warning) (string, error) {
 	in.full = in.state.full
-	*in.state = state{full: in.full}
+	*in.state = state{since: in.state.since, full: in.full, reached: in.state.reached}
 	o, err := l.observe(ctx, in)
 	if err != nil {
 		return "", err
@@ -64,7 +64,10 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	env := l.env()
 	failure := l.apply(ctx, in, env, steps)
 	in.state.full = env.ListenersInTheWay
-	warnings = slices.Concat(warnings, d.Warnings, env.Warnings())
+	if slices.ContainsFunc(env.Refusals(), func(r change.Refusal) bool { return r.Quota }) {
+		in.state.reached = time.Now()
+	}
+	warnings = slices.Concat(warnings, d.Warnings, env.Warnings(), in.overQuota())
 	l.services.Report(in.service, warnings)
 	err = errors.Join(failure, d.Incomplete)
 	if err == nil && !withheld && env.Complete() {

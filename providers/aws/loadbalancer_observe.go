@@ -145,10 +145,10 @@ func (l *loadBalancer) observeFacts(ctx context.Context, in input, o *observed) 
 			return err
 		}
 	}
+	err = l.targets(ctx, in, &o.Facts)
+	o.Facts.Choose = in.chooseFrom(in.targetLimit(o), o.registered())
 
-	o.Facts.Choose = in.chooseFrom(o.targetLimit(in.request), o.registered())
-
-	return l.targets(ctx, in, &o.Facts)
+	return err
 }
 
 // targets reads the instances of the Nodes that can be targets of a load

@@ -22,6 +22,8 @@ type state struct {
 	since time.Time
 	// deletion is when the deletion began for a Service that stays, else zero.
 	deletion time.Time
+	// reached is when AWS has last refused targets over a quota.
+	reached time.Time
 	// full means that AWS has not accepted new listeners beside those that exist: the ones that are not
 	// wanted are deleted first.
 	full bool
@@ -62,7 +64,7 @@ func syncedBy(in input, o *observed, d *desired, targetGroups []network.TargetGr
 		nodeGroups: d.Nodes.Groups,
 		members:    o.members(),
 		instances:  d.instances(),
-		limit:      o.targetLimit(in.request),
+		limit:      in.targetLimit(o),
 		serving:    servingOf(d.instances(), o.registered()),
 		groups:     network.Resolve(targetGroups, &env.IDs),
 		refused:    refused{}.add(env.Refusals()),

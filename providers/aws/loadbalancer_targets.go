@@ -1,43 +1,75 @@
 package aws
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/change"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/vpc"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/service"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 )
 
-// The default quotas of targets. A network load balancer has its own in each zone, or one in all
-// with cross-zone load balancing, and a target counts in each target group:
+// The default quotas of targets: of a network load balancer, of each of its zones, or of all of them with cross-zone
+// load balancing, where a target counts in each target group, of a target group, and of a classic load balancer:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/network/load-balancer-limits.html.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/classic/elb-limits.html.
 const (
-	networkTargets   = 500
+	networkTargets   = 3000
+	zoneTargets      = 500
+	groupTargets     = 1000
 	classicInstances = 1000
 )
 
-// targetLimit returns how many targets a load balancer can have, and in which zones.
-func (o *observed) targetLimit(r *request.Request) targets.Limit {
-	zones := sets.New(lists.Map(o.Facts.Subnets, func(s vpc.Subnet) string { return s.AvailabilityZone })...)
-	if r.Kind == request.Classic {
-		if o.Classic != nil {
-			zones.Insert(o.Classic.Zones...)
-		}
+// reachedAge is how long a quota of targets counts as reached.
+const reachedAge = time.Hour
 
-		return targets.Limit{Total: classicInstances, Zones: sets.List(zones)}
+// targetLimit returns how many targets a load balancer can have, and in which zones. Quotas were raised if it has more
+// than the default ones permit.
+func (in input) targetLimit(o *observed) targets.Limit {
+	limit, ports := targets.Limit{Total: classicInstances}, 1
+	zones := sets.New(lists.Map(o.Facts.Subnets, func(s vpc.Subnet) string { return s.AvailabilityZone })...)
+	if in.request.Kind == request.Network {
+		ports = len(in.request.Ports)
+		limit = targets.Limit{Total: min(groupTargets, networkTargets/ports), PerZone: zoneTargets / ports}
+		if crossZone := in.request.Attributes.CrossZone; crossZone != nil && *crossZone {
+			limit = targets.Limit{Total: limit.PerZone}
+		}
 	}
-	limit := targets.Limit{PerZone: max(networkTargets/len(r.Ports), 1)}
-	if o.hasNetwork() {
+	switch {
+	case o.hasNetwork():
 		zones.Insert(o.Network.LoadBalancer.Zones...)
-	}
-	if r.Attributes.CrossZone != nil && *r.Attributes.CrossZone {
-		limit = targets.Limit{Total: limit.PerZone}
+	case o.Classic != nil:
+		zones.Insert(o.Classic.Zones...)
 	}
 	limit.Zones = sets.List(zones)
+	if limit.Reached = time.Since(in.state.reached) < reachedAge; limit.Reached {
+		registered, inZone := o.registered(), map[string]int{}
+		for _, id := range registered {
+			if instance := o.Facts.Targets[id]; instance != nil && limit.PerZone > 0 {
+				inZone[instance.AvailabilityZone]++
+				limit.PerZone = max(limit.PerZone, inZone[instance.AvailabilityZone]/ports)
+			}
+		}
+		limit.Total = max(limit.Total, len(registered)/ports)
+	}
 
 	return limit
+}
+
+// overQuota warns of Nodes that are no targets because a quota is reached.
+func (in input) overQuota() []service.Warning {
+	excess := in.subset.Excess()
+	if excess == 0 {
+		return nil
+	}
+
+	return []service.Warning{service.Warn(change.TargetQuotaExceeded,
+		"Load balancer %s sends nothing to %d of %d Nodes, since AWS has refused more targets: have its quotas raised, or select fewer Nodes",
+		in.request.Name, excess, len(in.request.Targets))}
 }
 
 // registered returns the IDs of the instances that are targets now.
@@ -64,15 +96,13 @@ func servingOf(list request.Instances, before []string) []string {
 }
 
 // chooseFrom returns what chooses the Nodes that are targets, where some instances are already.
-func (in input) chooseFrom(limit targets.Limit, registered []string) func([]string) sets.Set[string] {
-	ids, serving := sets.New(registered...), sets.New[string]()
-	for _, target := range in.request.Targets {
-		if ids.Has(target.InstanceID) {
-			serving.Insert(target.NodeName)
-		}
-	}
+func (in input) chooseFrom(limit targets.Limit, registered []string) func([]request.Target) []request.Target {
+	ids := sets.New(registered...)
 
-	return func(names []string) sets.Set[string] {
-		return in.subset.Choose(names, serving.Has, limit)
+	return func(candidates []request.Target) []request.Target {
+		chosen, _ := targets.Choose(in.subset, candidates, func(t request.Target) string { return t.NodeName },
+			func(t request.Target) bool { return ids.Has(t.InstanceID) }, limit)
+
+		return chosen
 	}
 }

@@ -43,7 +43,7 @@ func (l *loadBalancer) updateTargets(ctx context.Context, in input, warnings []s
 	if err != nil {
 		return false, err
 	}
-	l.services.Report(in.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings()))
+	l.services.Report(in.service, slices.Concat(warnings, known.warnings, skipped, refused.warnings(), in.overQuota()))
 	l.store(in, known.updated(in, next, refused))
 	gaps := slices.Concat(awaited(f, false), exceeding(known.shortages, refused.list))
 

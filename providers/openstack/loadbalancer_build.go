@@ -124,12 +124,8 @@ func (in input) chooseMembers(o *observed, members []request.Target) (chosen []r
 			}
 		}
 	}
-	byName := make(map[string]request.Target, len(members))
-	for _, t := range members {
-		byName[t.Node] = t
-	}
-	names := in.subset.Choose(slices.Collect(maps.Keys(byName)), func(name string) bool { return serving.Has(byName[name].Address.Unmap()) }, targets.Limit{})
-	chosen, rest := lists.Split(members, func(t request.Target) bool { return names.Has(t.Node) })
+	chosen, rest := targets.Choose(in.subset, members, func(t request.Target) string { return t.Node },
+		func(t request.Target) bool { return serving.Has(t.Address.Unmap()) }, targets.Limit{})
 
 	return chosen, lists.Map(rest, func(t request.Target) string { return t.Node })
 }

@@ -1,14 +1,11 @@
 package targets
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/annotation"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
@@ -50,41 +47,24 @@ const (
 
 // Subset chooses Nodes for one operation on the load balancer of a Service. Nil chooses all.
 type Subset struct {
-	local bool
-	// most is how many Nodes are chosen, 0 for all of them. It is nil if that depends on their number.
-	most  *int
-	nodes map[string]node
+	service *v1.Service
+	nodes   []*v1.Node
+	now     time.Time
+	// most is how many Nodes are wanted, 0 for all of them. It is nil if that depends on their number.
+	most *int
 	// settled means that what is too much may go.
 	settled bool
-}
-
-// node is what a choice depends on.
-type node struct {
-	name, zone string
-	rank       uint64
-	// isNew means that it has joined lately: it may not be a target yet.
-	isNew bool
-	// down means that it is not ready for some time.
-	down bool
+	// wanted and chosen are how many Nodes were wanted and chosen, and reached whether a limit was.
+	wanted, chosen int
+	reached        bool
 }
 
 // New returns what chooses the Nodes for a Service, by its annotation if that is valid. Configured is [LoadBalancer] max-targets, nil if
 // it is not set. Since is when this process has first synced its load balancer.
 func New(svc *v1.Service, nodes []*v1.Node, configured *int32, since, now time.Time) (*Subset, error) {
-	s := &Subset{
-		local:   svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal,
-		nodes:   make(map[string]node, len(nodes)),
-		settled: now.Sub(since) >= settledAge,
-	}
+	s := &Subset{service: svc, nodes: nodes, now: now, settled: now.Sub(since) >= settledAge}
 	if configured != nil {
 		s.most = new(int(*configured))
-	}
-	for _, n := range nodes {
-		key := cmp.Or(n.Spec.ProviderID, n.Name)
-		s.nodes[n.Name] = node{
-			name: n.Name, zone: n.Labels[v1.LabelTopologyZone], rank: xxhash.Sum64String(string(svc.UID) + "/" + key),
-			isNew: now.Sub(n.CreationTimestamp.Time) < newAge, down: isDown(n, now),
-		}
 	}
 	reader := annotation.NewReader(svc)
 	if value := reader.String(AnnotationMaxTargets); value != nil {
@@ -95,118 +75,169 @@ func New(svc *v1.Service, nodes []*v1.Node, configured *int32, since, now time.T
 			reader.Reject(AnnotationMaxTargets, `a number above zero, or "all"`)
 		}
 	}
+	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+		s.most = new(0)
+	}
 
 	return s, reader.Err()
 }
 
-// isDown reports whether a Node is not ready for some time.
-func isDown(n *v1.Node, now time.Time) bool {
-	for _, c := range n.Status.Conditions {
-		if c.Type == v1.NodeReady {
-			return c.Status != v1.ConditionTrue && now.Sub(c.LastTransitionTime.Time) > notReadyAge
-		}
-	}
-
-	return false
-}
-
 // Limit is what a cloud permits a load balancer to have.
 type Limit struct {
-	// Total and PerZone are numbers of Nodes, 0 without a limit. They do not apply where all Nodes
-	// are requested: then the cloud itself refuses what is too much, which can be raised.
+	// Total and PerZone are numbers of Nodes, 0 without a limit. Where all Nodes are wanted, they apply only once
+	// they are reached: they can have been raised.
 	Total, PerZone int
+	// Reached means that the cloud has refused more.
+	Reached bool
 	// Zones are those that the load balancer has, nil if all Nodes can serve. In others none are chosen, unless
 	// all of them are.
 	Zones []string
 }
 
-// Choose returns the names of the chosen ones among Nodes that can be targets. Serves reports whether a
-// Node is a target now.
+// Choose returns the chosen ones of candidates, which are Nodes that can be targets, and the others. Serves reports
+// whether one is a target now.
 //
 //	a Node of a zone                                 is chosen
 //	any, if the zone needs all                       yes
+//	any, if the limit is reached                     as many as fit, ready ones first, of these those that serve
 //	serves                                           yes
-//	serves, and the zone has more than twice what    a quarter of those that are too many goes, the
-//	it needs for an hour                             last ones first
+//	serves, and the zone has more than twice what    a quarter of those that are too many goes, those that
+//	it needs for an hour                             are not ready and the last ones first
 //	serves not, and less than three quarters of      as many as are missing, the first ones that are
 //	what the zone needs serve                        ready before others
 //	serves not and is ready, and more than half of   as many as are missing of what the zone needs
 //	those that serve are not ready
 //	serves not                                       no
-func (s *Subset) Choose(names []string, serves func(name string) bool, limit Limit) sets.Set[string] {
-	if s == nil || s.local || s.most != nil && *s.most == 0 {
-		return sets.New(names...)
+func Choose[T any](s *Subset, candidates []T, name func(T) string, serves func(T) bool, limit Limit) (chosen, others []T) {
+	if s == nil {
+		return candidates, nil
 	}
-	nodes := lists.Map(names, func(name string) node { return s.nodes[name] })
-	size, zones := s.size(nodes, serves, limit), map[string][]node{}
-	inZones := lists.Filter(nodes, func(n node) bool { return slices.Contains(limit.Zones, n.zone) })
-	if size < len(nodes) && len(inZones) > 0 {
-		nodes = inZones
+	s.wanted, s.chosen, s.reached = len(candidates), len(candidates), limit.Reached
+	if s.wantsAll(len(candidates)) && !limit.Reached {
+		return candidates, nil
 	}
+	byName := make(map[string]*v1.Node, len(s.nodes))
+	for _, n := range s.nodes {
+		byName[n.Name] = n
+	}
+	nodes := make([]node, len(candidates))
+	for i, c := range candidates {
+		n := byName[name(c)]
+		nodes[i] = node{Node: n, index: i, zone: n.Labels[v1.LabelTopologyZone], serves: serves(c)}
+	}
+	isChosen := make([]bool, len(candidates))
+	for _, n := range s.choose(nodes, limit) {
+		isChosen[n.index] = true
+	}
+	for i, c := range candidates {
+		if isChosen[i] {
+			chosen = append(chosen, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	s.chosen = len(chosen)
+
+	return chosen, others
+}
+
+// Excess returns how many Nodes are wanted and were not chosen because a limit is reached.
+func (s *Subset) Excess() int {
+	if s == nil || !s.reached {
+		return 0
+	}
+
+	return max(s.wanted-s.chosen, 0)
+}
+
+// wantsAll reports whether all of a number of Nodes are wanted, whichever they are.
+func (s *Subset) wantsAll(count int) bool {
+	if s.most == nil {
+		return count < smallCluster
+	}
+
+	return *s.most == 0 || *s.most >= count
+}
+
+// size returns how many Nodes are wanted.
+func (s *Subset) size(nodes []node) int {
+	switch {
+	case s.wantsAll(len(nodes)):
+		return len(nodes)
+	case s.most != nil:
+		return *s.most
+	case len(nodes) > largeCluster:
+		return defaultMax
+	}
+	// One that has all of them lacks those that have just joined, and few others.
+	serving, others := lists.Split(nodes, node.isTarget)
+	others = lists.Filter(others, func(n node) bool { return s.now.Sub(n.CreationTimestamp.Time) >= newAge })
+	if len(serving) > 0 && 10*len(others) > len(nodes) {
+		return defaultMax
+	}
+
+	return len(nodes)
+}
+
+// choose returns the chosen Nodes.
+func (s *Subset) choose(nodes []node, limit Limit) (chosen []node) {
+	size := s.size(nodes)
+	s.wanted = size
+	if size == len(nodes) && !limit.Reached {
+		return nodes
+	}
+	zones := map[string][]node{}
 	for _, n := range nodes {
 		zones[n.zone] = append(zones[n.zone], n)
 	}
-	chosen := sets.New[string]()
+	count := len(nodes)
+	if slices.ContainsFunc(limit.Zones, func(zone string) bool { return zones[zone] != nil }) {
+		for name, zone := range zones {
+			if slices.Contains(limit.Zones, name) {
+				continue
+			}
+			if !s.settled && !limit.Reached {
+				chosen = append(chosen, lists.Filter(zone, node.isTarget)...)
+			}
+			count -= len(zone)
+			delete(zones, name)
+		}
+	}
 	for _, zone := range zones {
-		share := max((size*len(zone)+len(nodes)-1)/len(nodes), fewest)
+		share := max((size*len(zone)+count-1)/count, fewest)
 		if limit.PerZone > 0 {
 			share = min(share, limit.PerZone)
 		}
 		if limit.Total > 0 {
-			share = min(share, max(limit.Total*len(zone)/len(nodes), 1))
+			share = min(share, max(limit.Total*len(zone)/count, 1))
 		}
-		for _, n := range choose(zone, share, serves, s.settled) {
-			chosen.Insert(n.name)
-		}
+		chosen = append(chosen, s.chooseIn(zone, share, limit.Reached)...)
 	}
 
 	return chosen
 }
 
-// size returns how many Nodes are wanted.
-func (s *Subset) size(nodes []node, serves func(string) bool, limit Limit) int {
-	size := len(nodes)
-	switch {
-	case s.most != nil:
-		size = *s.most
-	case size > largeCluster:
-		size = defaultMax
-	case size >= smallCluster:
-		// One that has all of them lacks those that have just joined, and few others.
-		serving, others := lists.Split(nodes, func(n node) bool { return serves(n.name) })
-		others = lists.Filter(others, func(n node) bool { return !n.isNew })
-		if len(serving) > 0 && 10*len(others) > size {
-			size = defaultMax
-		}
-	}
-	if limit.Total > 0 {
-		size = min(size, limit.Total)
-	}
-
-	return size
-}
-
-// choose returns the chosen Nodes of a zone, which needs a number of them.
-func choose(zone []node, share int, serves func(string) bool, settled bool) []node {
+// chooseIn returns the chosen Nodes of a zone, which needs a number of them, and can have no more if a limit is reached.
+func (s *Subset) chooseIn(zone []node, share int, reached bool) []node {
 	if share >= len(zone) {
 		return zone
 	}
-	slices.SortFunc(zone, func(a, b node) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name)) })
-	serving, others := lists.Split(zone, func(n node) bool { return serves(n.name) })
-	isDown := func(n node) bool { return n.down }
-	down, ready := lists.Split(serving, isDown)
-	downOthers, readyOthers := lists.Split(others, isDown)
-	missing := share - len(serving)
+	if reached {
+		return s.sorted(zone)[:share]
+	}
+	serving := lists.Filter(zone, node.isTarget)
+	ready, missing := len(lists.Filter(serving, s.isReady)), share-len(serving)
+	isFree := func(n node) bool { return !n.serves }
+	isReadyAndFree := func(n node) bool { return !n.serves && s.isReady(n) }
 	switch excess := len(serving) - 2*share; {
-	case len(down) > len(ready) && len(readyOthers) > 0:
-		missing, others = share-len(ready), readyOthers
-	case excess > 0 && settled:
-		return serving[:len(serving)-(excess+3)/4]
+	case 2*ready < len(serving) && slices.ContainsFunc(zone, isReadyAndFree):
+		missing, isFree = share-ready, isReadyAndFree
+	case excess > 0 && s.settled:
+		return s.sorted(serving)[:len(serving)-(excess+3)/4]
 	case 4*len(serving) >= 3*share && len(serving) >= fewest:
 		return serving
-	default:
-		others = slices.Concat(readyOthers, downOthers)
 	}
+	free := s.sorted(lists.Filter(zone, isFree))
 
-	return append(serving, others[:max(min(missing, len(others)), 0)]...)
+	return append(serving, free[:max(min(missing, len(free)), 0)]...)
 }

@@ -57,12 +57,22 @@ func (c *cluster) round(t testing.TB, limit targets.Limit, since, now time.Time)
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen := subset.Choose(c.names(), c.serving.Has, limit)
+	chosen := c.choose(subset, limit)
 	left = len(c.serving.Difference(chosen))
 	joined = len(chosen.Difference(c.serving))
 	c.serving = chosen
 
 	return joined, left
+}
+
+// choose returns the names of the chosen Nodes.
+func (c *cluster) choose(subset *targets.Subset, limit targets.Limit) sets.Set[string] {
+	chosen, others := targets.Choose(subset, c.names(), func(name string) string { return name }, c.serving.Has, limit)
+	if len(chosen)+len(others) != len(c.nodes) {
+		panic("Nodes are missing")
+	}
+
+	return sets.New(chosen...)
 }
 
 func (c *cluster) names() []string {
@@ -110,10 +120,12 @@ func TestSize(t *testing.T) {
 		"configured":     {reason: "for every Service", zones: []int{60, 30}, configured: new(int32(9)), want: []int{6, 3}},
 		"configured all": {reason: "0 is all", zones: []int{300}, configured: new(int32(0)), want: []int{300}},
 		"local":          {reason: "only Nodes with endpoints serve", zones: []int{300}, annotation: "20", local: true, want: []int{300}},
-		"quota":          {reason: "what the cloud permits in all", zones: []int{60, 30}, limit: targets.Limit{Total: 30}, want: []int{20, 10}},
-		"small quota":    {reason: "it is not exceeded by rounding, or to have three", zones: []int{30, 30, 30}, limit: targets.Limit{Total: 8}, want: []int{2, 2, 2}},
-		"zone quota":     {reason: "or in each zone", zones: []int{60, 30}, limit: targets.Limit{PerZone: 40}, want: []int{40, 30}},
-		"quota of all":   {reason: "the cloud refuses what is too much", zones: []int{60}, annotation: "all", limit: targets.Limit{PerZone: 40}, want: []int{60}},
+		"quota":          {reason: "what the cloud permits in all", zones: []int{60, 30}, limit: targets.Limit{Total: 30, Reached: true}, want: []int{20, 10}},
+		"small quota":    {reason: "it is not exceeded by rounding, or to have three", zones: []int{30, 30, 30}, limit: targets.Limit{Total: 8, Reached: true}, want: []int{2, 2, 2}},
+		"zone quota":     {reason: "or in each zone", zones: []int{60, 30}, limit: targets.Limit{PerZone: 40, Reached: true}, want: []int{40, 30}},
+		"part at quota":  {reason: "a number is reduced before it is exceeded", zones: []int{300}, annotation: "200", limit: targets.Limit{PerZone: 40}, want: []int{40}},
+		"local at quota": {reason: "the others have no traffic", zones: []int{60, 30}, local: true, limit: targets.Limit{PerZone: 40, Reached: true}, want: []int{40, 30}},
+		"quota of all":   {reason: "it can have been raised", zones: []int{60}, limit: targets.Limit{PerZone: 40}, want: []int{60}},
 		"zones":          {reason: "zones that the load balancer does not have", zones: []int{200, 200}, limit: targets.Limit{Zones: []string{"zone-1"}}, want: []int{0, 100}},
 		"small zones":    {reason: "all are chosen", zones: []int{20, 20}, limit: targets.Limit{Zones: []string{"zone-1"}}, want: []int{20, 20}},
 		"no such zones":  {reason: "none of them has Nodes", zones: []int{200, 200}, limit: targets.Limit{Zones: []string{"zone-2"}}, want: []int{50, 50}},
@@ -132,7 +144,7 @@ func TestSize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.serving = subset.Choose(c.names(), c.serving.Has, tc.limit)
+			c.serving = c.choose(subset, tc.limit)
 			for i, want := range tc.want {
 				if got := c.of()[fmt.Sprint("zone-", i)]; got != want {
 					t.Errorf("%s: %d of zone %d, want %d", tc.reason, got, i, want)
@@ -260,6 +272,51 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// FW-TARGET-2, FW-TARGET-4: targets in zones that the load balancer does not have stay for an hour.
+func TestTakeOverOfZones(t *testing.T) {
+	t.Parallel()
+	c := newCluster(200, 200)
+	c.serving = sets.New(c.names()...)
+	limit := targets.Limit{Zones: []string{"zone-0"}}
+	if joined, left := c.round(t, limit, start, start.Add(59*time.Minute)); joined+left > 0 {
+		t.Errorf("%d joining and %d leaving in the first hour", joined, left)
+	}
+	if joined, left := c.round(t, limit, start, start.Add(time.Hour)); joined > 0 || left != 200 {
+		t.Errorf("%d joining and %d leaving afterwards", joined, left)
+	}
+}
+
+// FW-TARGET-6: at a quota, Nodes that are not ready make room for others. Nodes that join change nothing, and one that leaves is replaced.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	c := newCluster(100)
+	c.service.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal
+	c.serving = sets.New(c.names()[:60]...) // as many as a port without room for another one has got
+	limit := targets.Limit{PerZone: 30, Reached: true}
+	if joined, left := c.round(t, limit, start, start); joined > 0 || left != 30 {
+		t.Errorf("%d joining and %d leaving of 60 to make room", joined, left)
+	}
+	c.add(0, 10)
+	if joined, left := c.round(t, limit, start, start); joined+left > 0 {
+		t.Errorf("%d joining and %d leaving after Nodes have joined", joined, left)
+	}
+	down := 0
+	for i, n := range c.nodes {
+		if c.serving.Has(n.Name) && down < 5 {
+			c.down(i, start)
+			down++
+		}
+	}
+	if joined, left := c.round(t, limit, start, start.Add(time.Hour)); joined != 5 || left != 5 {
+		t.Errorf("%d joining and %d leaving after 5 of 30 are not ready", joined, left)
+	}
+	var gone int
+	c.nodes = deleteServing(c, 1, &gone)
+	if joined, left := c.round(t, limit, start, start.Add(time.Hour)); joined != 1 || left != 1 {
+		t.Errorf("%d joining and %d leaving after one is gone", joined, left)
+	}
+}
+
 // FW-TARGET-5: Nodes that are not ready for a minute are replaced if they are more than half of a zone, and chosen last.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
@@ -339,4 +396,22 @@ func (c *cluster) change(t testing.TB, now time.Time) int {
 	joined, left := c.round(t, targets.Limit{}, start, now)
 
 	return joined + left
+}
+
+// BenchmarkChoose has a Node join a cluster of 5,000 with 500 Services.
+func BenchmarkChoose(b *testing.B) {
+	for name, most := range map[string]*int32{"part": nil, "all": new(int32(0))} {
+		b.Run(name, func(b *testing.B) {
+			c := newCluster(2000, 2000, 1000)
+			names := c.names()
+			c.round(b, targets.Limit{}, start, start)
+			b.ReportAllocs()
+			for b.Loop() {
+				for range 500 {
+					subset, _ := targets.New(c.service, c.nodes, most, start, start)
+					targets.Choose(subset, names, func(name string) string { return name }, c.serving.Has, targets.Limit{})
+				}
+			}
+		})
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/inventory"
@@ -167,8 +166,8 @@ type Facts struct {
 	Unknown []string
 	// LongUnknown are those of them that EC2 has not returned for long.
 	LongUnknown []string
-	// Choose returns which of these Nodes are targets, by name. Nil chooses all.
-	Choose func(nodes []string) sets.Set[string]
+	// Choose returns which of these Nodes are targets. Nil chooses all.
+	Choose func(nodes []Target) []Target
 }
 
 // Foreign reports whether an instance has the tag of another cluster, and not of this

@@ -82,16 +82,6 @@ func (i Instances) Keep(ids []string) Instances {
 	return Instances{Registered: registered, Kept: plan.Sorted(slices.Concat(i.Kept, kept))}
 }
 
-// chosen returns those that are behind the load balancer.
-func (f Facts) chosen(targets []Target) []Target {
-	if f.Choose == nil {
-		return targets
-	}
-	chosen := f.Choose(lists.Map(targets, func(t Target) string { return t.NodeName }))
-
-	return lists.Filter(targets, func(t Target) bool { return chosen.Has(t.NodeName) })
-}
-
 // Instances returns the instances behind the load balancer: those that EC2
 // returns. That a Node of this cluster has the ID of an instance is proof enough
 // that it belongs to the cluster, unless it has the tag of another one: then it only
@@ -131,7 +121,10 @@ func (r *Request) Instances(facts Facts) (Instances, []service.Warning) {
 			unfit = append(unfit, target.NodeName)
 		}
 	}
-	list.Registered = lists.Map(facts.chosen(running), func(t Target) string { return t.InstanceID })
+	if facts.Choose != nil {
+		running = facts.Choose(running)
+	}
+	list.Registered = lists.Map(running, func(t Target) string { return t.InstanceID })
 	list.Registered, list.Kept = plan.Sorted(list.Registered), plan.Sorted(list.Kept)
 	warnings := slices.Concat(
 		service.SkippedNodes(unknown, "EC2 has no instance in the VPC for them"),

@@ -92,8 +92,9 @@ func (s *balancers) build(cluster string, service *v1.Service, nodes []*v1.Node,
 		}
 	}
 	var chosen []string
-	names := slices.Collect(maps.Keys(ids))
-	for name := range subset.Choose(names, func(name string) bool { return !s.forgets && seen.isTarget(ids[name]) }, targets.Limit{}) {
+	names, _ := targets.Choose(subset, slices.Collect(maps.Keys(ids)), func(name string) string { return name },
+		func(name string) bool { return !s.forgets && seen.isTarget(ids[name]) }, targets.Limit{})
+	for _, name := range names {
 		chosen = append(chosen, ids[name])
 	}
 	if s.all {

@@ -3,11 +3,13 @@ package loadbalancers_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/targets"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/vsphere/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/nsxt"
 )
@@ -88,4 +90,25 @@ func TestOneFamily(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFewNodesOfAFamily (FW-TARGET-2): a part of the Nodes is chosen for each family, of which few Nodes may have addresses.
+func TestFewNodesOfAFamily(t *testing.T) {
+	t.Parallel()
+	inProcess(t, nsxt.Spec{}, func(p *process) {
+		svc := web()
+		svc.Spec.IPFamilies = []v1.IPFamily{v1.IPv4Protocol, v1.IPv6Protocol}
+		svc.Annotations = map[string]string{string(targets.AnnotationMaxTargets): "4"}
+		nodes := workers(50)
+		for _, n := range nodes[2:] {
+			n.Status.Addresses = n.Status.Addresses[:1]
+		}
+		p.must(p.ensure(svc, nodes...))
+		p.settle()
+		for _, v := range p.VirtualServers() {
+			if want := map[bool]int{false: 4, true: 2}[strings.Contains(v.Address, ":")]; len(v.Members) != want {
+				p.Errorf("%s has %d members, want %d", v.Address, len(v.Members), want)
+			}
+		}
+	})
 }
