@@ -243,6 +243,9 @@ func (l *loadBalancer) sync(ctx context.Context, in input, nodes []*v1.Node) (ho
 
 		return err
 	})
+	if err == nil {
+		l.services.CountTargets(in.service, in.subset)
+	}
 
 	return hostname, err
 }

@@ -167,7 +167,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 	c.background.Start(stop, func() {
 		c.background.Go(c.instances.Run)
 		c.loadBalancer.services.SetClients(builder)
-		c.loadBalancer.services.ReportFailures(metrics.New(ProviderName))
+		c.loadBalancer.services.Measure(metrics.New(ProviderName))
 		client, err := builder.Client(eventClientName)
 		if err != nil {
 			klog.ErrorS(err, "No client for Events, Nodes and Services will have no Events of this provider")

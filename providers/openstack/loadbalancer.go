@@ -225,7 +225,9 @@ func (l *loadBalancer) sync(ctx context.Context, cluster string, svc *v1.Service
 		existing := request.ForDelete(svc, cluster)
 		in := input{service: svc, state: known, names: r.Names, id: existing.InUse(), request: r, nodes: nodes, subset: subset, create: create, existing: existing, config: &l.Config.LoadBalancer}
 		run := &run{loadBalancer: l, input: in, warnings: warnings, found: new(balancer), kept: in.existing.Kept}
-		err = run.sync(ctx)
+		if err = run.sync(ctx); err == nil {
+			l.services.CountTargets(svc, subset)
+		}
 		if noted, ok := errors.AsType[*notedError](err); ok {
 			run.warnings = append(run.warnings, noted.warning)
 		}

@@ -208,7 +208,7 @@ func (c *cloud) Initialize(builder cloudprovider.ControllerClientBuilder, stop <
 		}
 		if c.loadBalancer != nil {
 			c.loadBalancer.setClients(builder)
-			c.loadBalancer.services.ReportFailures(metrics.New(ProviderName))
+			c.loadBalancer.services.Measure(metrics.New(ProviderName))
 		}
 		api, err := builder.Client(clientName)
 		if err != nil {

@@ -29,7 +29,7 @@ func (c *cloud) serveServices(builder cloudprovider.ControllerClientBuilder) {
 	})
 	services := c.loadBalancers.Services()
 	services.SetClients(builder)
-	services.ReportFailures(metrics.New(ProviderName))
+	services.Measure(metrics.New(ProviderName))
 	client, err := builder.Client(nodeClientName)
 	if err != nil {
 		klog.ErrorS(err, "No client for Events, Services will have none of this provider")

@@ -63,7 +63,7 @@ type Set struct {
 
 	requests, throttled, snapshotRequests, logins, planSteps  *kmetrics.CounterVec
 	inFlight, lastSuccess, connected, sessions, configInvalid *kmetrics.GaugeVec
-	nodeInstanceFound, credentialsRefused                     *kmetrics.GaugeVec
+	nodeInstanceFound, credentialsRefused, targets            *kmetrics.GaugeVec
 	duration                                                  *kmetrics.HistogramVec
 
 	operations, sources, endpoints, kinds *Limit
@@ -74,7 +74,7 @@ type Set struct {
 func NewSet(registry Registry, clk clock.PassiveClock) *Set {
 	s := newSet(clk)
 	registry.MustRegister(s.requests, s.throttled, s.snapshotRequests, s.logins, s.planSteps,
-		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.credentialsRefused, s.duration)
+		s.inFlight, s.lastSuccess, s.connected, s.sessions, s.configInvalid, s.nodeInstanceFound, s.credentialsRefused, s.targets, s.duration)
 	registry.CustomMustRegister(s.ages, s.nodesWaiting, s.servicesFailing, s.deletionsHeld)
 
 	return s
@@ -99,6 +99,7 @@ func newSet(clk clock.PassiveClock) *Set {
 		configInvalid:      newGauge(configInvalid),
 		nodeInstanceFound:  newGauge(nodeInstanceFound),
 		credentialsRefused: newGauge(credentialsRefused),
+		targets:            newGauge(targets),
 		planSteps:          NewCounter(planSteps),
 		duration:           NewHistogram(duration, buckets()),
 		operations:         NewLimit(maxOperations),
@@ -224,6 +225,13 @@ func (r *Recorder) ConfigFile(problem ConfigProblem) {
 // NodeInstanceFound records whether the instance of any Node was found.
 func (r *Recorder) NodeInstanceFound(yes bool) {
 	r.set.nodeInstanceFound.WithLabelValues(r.provider).Set(truth(yes))
+}
+
+// Targets sets how many Nodes the load balancers of all Services with an externalTrafficPolicy want, have and can have.
+func (r *Recorder) Targets(policy string, wanted, registered, quota int) {
+	for state, count := range map[string]int{"wanted": wanted, "registered": registered, "quota": quota} {
+		r.set.targets.WithLabelValues(r.provider, policy, state).Set(float64(count))
+	}
 }
 
 // NodesWaiting sets where it is read which Nodes wait for their initialization.

@@ -334,6 +334,7 @@ func TestTableIsComplete(t *testing.T) {
 	r.NodesWaiting(none)
 	r.ServicesFailing(none)
 	r.NodeDeletionsHeld(none)
+	r.Targets("Cluster", 3, 2, 1)
 
 	families, err := b.registry.Gather()
 	if err != nil {

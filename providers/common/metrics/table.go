@@ -121,6 +121,12 @@ var (
 		[]string{"provider"},
 		"How long the operations on a load balancer have been failing, for the Service with the longest time, 0 if there is none. Only the leader reports it.",
 	}
+	targets = Metric{
+		"multicloud_ccm_targets", Gauge,
+		[]string{"provider", "external_traffic_policy", "state"},
+		"Nodes behind load balancers, the sum of all Services after the last sync of each that succeeded: those that Services want, " +
+			"those that are registered, and how many the default quotas of the cloud permit, 0 where there are none. Only the leader reports it.",
+	}
 	planSteps = Metric{
 		"multicloud_ccm_plan_steps_total", Counter,
 		[]string{"provider", "kind", "code"},
@@ -132,7 +138,7 @@ var (
 func All() []Metric {
 	all := []Metric{
 		requests, duration, throttled, inFlight, lastSuccess,
-		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, nodeInstanceFound, planSteps, credentialsRefused,
+		snapshotAge, snapshotRequests, connected, sessions, logins, configInvalid, nodeInstanceFound, targets, planSteps, credentialsRefused,
 		nodesWaiting, nodesWaitingOldest, deletionsHeld, deletionsHeldOldest, servicesFailing, servicesFailingOldest,
 	}
 	slices.SortFunc(all, func(a, b Metric) int { return strings.Compare(a.Name, b.Name) })

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
@@ -22,6 +23,7 @@ type Reconciler[S any] struct {
 	states  states[S]
 	retries retries
 	failing failures
+	targets targetCounts
 	// builder is nil until SetClients.
 	builder cloudprovider.ControllerClientBuilder
 }
@@ -38,9 +40,10 @@ func (r *Reconciler[S]) SetClients(builder cloudprovider.ControllerClientBuilder
 	r.builder = builder
 }
 
-// ReportFailures reports from now on how many Services have a load balancer on which
-// the last operation failed. The leader alone calls it.
-func (r *Reconciler[S]) ReportFailures(recorder *metrics.Recorder) {
+// Measure reports from now on how many Services have a load balancer on which the last operation failed, and how many
+// targets load balancers have. The leader alone calls it, before any operation.
+func (r *Reconciler[S]) Measure(recorder *metrics.Recorder) {
+	r.targets.recorder, r.targets.all = recorder, map[types.UID]targetCount{}
 	recorder.ServicesFailing(func() ([]time.Time, bool) { return r.failing.since(time.Now()), true })
 }
 
@@ -72,6 +75,7 @@ func (r *Reconciler[S]) Forget(svc *v1.Service) {
 	r.states.forget(svc.UID)
 	r.retries.forget(svc.UID)
 	r.failing.note(svc.UID, nil, time.Now())
+	r.targets.put(svc.UID, nil)
 }
 
 // Operation is a call of the service controller.

@@ -54,9 +54,15 @@ type Subset struct {
 	most *int
 	// settled means that what is too much may go.
 	settled bool
-	// wanted and chosen are how many Nodes were wanted and chosen, and reached whether a limit was.
-	wanted, chosen int
-	reached        bool
+	count   Count
+	// reached means that a limit is reached.
+	reached bool
+}
+
+// Count is how many Nodes a load balancer has.
+type Count struct {
+	// Wanted is without a limit, and Quota the limit, 0 without one.
+	Wanted, Chosen, Quota int
 }
 
 // New returns what chooses the Nodes for a Service, by its annotation if that is valid. Configured is [LoadBalancer] max-targets, nil if
@@ -94,6 +100,16 @@ type Limit struct {
 	Zones []string
 }
 
+// quota returns how many Nodes the limit permits, 0 for any number.
+func (l Limit) quota() int {
+	inZones := l.PerZone * len(l.Zones)
+	if l.Total == 0 || inZones == 0 {
+		return l.Total + inZones
+	}
+
+	return min(l.Total, inZones)
+}
+
 // Choose returns the chosen ones of candidates, which are Nodes that can be targets, and the others. Serves reports
 // whether one is a target now.
 //
@@ -112,8 +128,10 @@ func Choose[T any](s *Subset, candidates []T, name func(T) string, serves func(T
 	if s == nil {
 		return candidates, nil
 	}
-	s.wanted, s.chosen, s.reached = len(candidates), len(candidates), limit.Reached
+	s.reached = limit.Reached
 	if s.wantsAll(len(candidates)) && !limit.Reached {
+		s.note(Count{len(candidates), len(candidates), limit.quota()})
+
 		return candidates, nil
 	}
 	byName := make(map[string]*v1.Node, len(s.nodes))
@@ -126,7 +144,8 @@ func Choose[T any](s *Subset, candidates []T, name func(T) string, serves func(T
 		nodes[i] = node{Node: n, index: i, zone: n.Labels[v1.LabelTopologyZone], serves: serves(c)}
 	}
 	isChosen := make([]bool, len(candidates))
-	for _, n := range s.choose(nodes, limit) {
+	size := s.size(nodes)
+	for _, n := range s.choose(nodes, size, limit) {
 		isChosen[n.index] = true
 	}
 	for i, c := range candidates {
@@ -136,7 +155,7 @@ func Choose[T any](s *Subset, candidates []T, name func(T) string, serves func(T
 			others = append(others, c)
 		}
 	}
-	s.chosen = len(chosen)
+	s.note(Count{size, len(chosen), limit.quota()})
 
 	return chosen, others
 }
@@ -147,7 +166,16 @@ func (s *Subset) Excess() int {
 		return 0
 	}
 
-	return max(s.wanted-s.chosen, 0)
+	return max(s.count.Wanted-s.count.Chosen, 0)
+}
+
+// Count returns how many Nodes were chosen, of the IP family with most, and the zero value before.
+func (s *Subset) Count() Count { return s.count }
+
+func (s *Subset) note(c Count) {
+	if c.Wanted >= s.count.Wanted {
+		s.count = c
+	}
 }
 
 // wantsAll reports whether all of a number of Nodes are wanted, whichever they are.
@@ -179,10 +207,8 @@ func (s *Subset) size(nodes []node) int {
 	return len(nodes)
 }
 
-// choose returns the chosen Nodes.
-func (s *Subset) choose(nodes []node, limit Limit) (chosen []node) {
-	size := s.size(nodes)
-	s.wanted = size
+// choose returns the chosen Nodes, of which a number is wanted.
+func (s *Subset) choose(nodes []node, size int, limit Limit) (chosen []node) {
 	if size == len(nodes) && !limit.Reached {
 		return nodes
 	}

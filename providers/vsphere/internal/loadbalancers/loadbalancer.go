@@ -188,7 +188,9 @@ func (l *LoadBalancers) sync(ctx context.Context, cluster string, svc *v1.Servic
 			return err
 		}
 		op := service.Operation{Service: svc, LoadBalancer: r.Names.DisplayName(), Ensures: create}
-		err = l.ensure(ctx, op, o, r, subset, warnings, known)
+		if err = l.ensure(ctx, op, o, r, subset, warnings, known); err == nil {
+			l.services.CountTargets(svc, subset)
+		}
 		if err == nil || apierr.Has[*service.IncompleteError](err) {
 			status = statusOf(o)
 		}

@@ -760,7 +760,7 @@ func TestFailing(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(f *fixture) {
 		registry := kmetrics.NewKubeRegistry()
-		f.lbs.Services().ReportFailures(metrics.NewSet(registry, clock.RealClock{}).Recorder("vsphere"))
+		f.lbs.Services().Measure(metrics.NewSet(registry, clock.RealClock{}).Recorder("vsphere"))
 		failing := func(want int) {
 			f.Helper()
 			families, err := registry.Gather()
