@@ -33,7 +33,7 @@ func build(in input, o *observed) *desired {
 	if in.request == nil {
 		return b.desired
 	}
-	b.members = in.chosen(b.own[policy.Pools])
+	b.members = in.chosen(b.parts)
 	if b.refused = in.refused; b.refused != nil {
 		return b.desired
 	}

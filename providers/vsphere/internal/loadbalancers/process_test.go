@@ -52,7 +52,7 @@ type process struct {
 func inProcess(t *testing.T, spec nsxt.Spec, test func(*process)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		spec.Pools = append(spec.Pools, nsxt.Pool{ID: "pool", Ranges: []string{"203.0.113.10-203.0.113.250"}},
+		spec.Pools = append(spec.Pools, nsxt.Pool{ID: "pool", Ranges: []string{"203.0.113.10-203.0.113.250", "198.18.0.1-198.18.1.254"}},
 			nsxt.Pool{ID: "pool6", Ranges: []string{"2001:db8::10-2001:db8::ff"}})
 		p := &process{T: t, Manager: vspheretest.StartManager(t, spec), settings: request.Config{
 			Tier1: vspheretest.Tier1, Size: "LARGE", Classes: map[string]request.Class{request.DefaultClass: {
@@ -164,8 +164,8 @@ func (p *process) check(what string, want []string) {
 func workers(n int) []*v1.Node {
 	var nodes []*v1.Node
 	for i := range n {
-		nodes = append(nodes, kubetest.Node(fmt.Sprintf("node-%d", i+1), kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("10.0.0.%d", i+1)),
-			kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("fd00::%d", i+1))))
+		nodes = append(nodes, kubetest.Node(fmt.Sprintf("node-%d", i+1), kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("10.0.%d.%d", (i+1)/256, (i+1)%256)),
+			kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("fd00::%x", i+1))))
 	}
 
 	return nodes
