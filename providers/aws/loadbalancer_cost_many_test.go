@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,4 +86,37 @@ func (b *balanced) countJoin(count int) {
 		b.t.Errorf("%d writes, want one for each target group", writes)
 	}
 	b.notThrottled()
+}
+
+// TestCostOfManyNodes (FW-TARGET-3) has Nodes join and leave 5,000 with 500 Services: those that join cost no call to load
+// balancers, and one that leaves a read and a write for each target group that had it.
+func TestCostOfManyNodes(t *testing.T) {
+	t.Parallel()
+	nodes, count := profile.Of(300, 300, 5000), profile.Of(10, 10, 500)
+	many := account{nodes: nodes, services: count, options: []kubetest.ServiceOption{nlb()}}
+	many.test(t, func(b *balanced) {
+		services := twoPorts(0, count, nlb())
+		b.ensureAll(services)
+		b.refillBuckets()
+		b.nodes = append(b.nodes, nodesOf(b.seed.AddNodes(100)...)...)
+		joins := b.measure("100 nodes join", func() { b.updateAll(services) }).atMost(100, count).readOnly()
+		if n := joins.ofAPI("elb"); n > 0 {
+			t.Errorf("%d calls to load balancers", n)
+		}
+		names, having := func() []string { _, network := b.LoadBalancers(); return network }(), 0
+		gone := b.registered(names[0])[0]
+		for _, name := range names {
+			if slices.Contains(b.registered(name), gone) {
+				having++
+			}
+		}
+		id := nodesOf(gone)[0].Spec.ProviderID
+		b.nodes = slices.DeleteFunc(b.nodes, func(n *v1.Node) bool { return n.Spec.ProviderID == id })
+		const groups = 2
+		leaves := b.measure("a node leaves", func() { b.updateAll(services) }).atMost(2*groups*having+10, count)
+		if writes := total(leaves.writes()); writes != groups*having {
+			t.Errorf("%d writes, want one for each target group of %d Services: %v", writes, having, leaves.writes())
+		}
+		b.notThrottled()
+	})
 }
