@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/kubetest"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/openstacktest"
+	"github.com/multicloud-ccm/multicloud-ccm/providers/openstack/internal/request"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/openstack"
 	"github.com/multicloud-ccm/multicloud-ccm/test/cloudsim/simserver"
 	"github.com/multicloud-ccm/multicloud-ccm/test/profile"
@@ -252,6 +254,56 @@ func TestCostOfManyServices(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCostOfManyNodes (FW-TARGET-3): with 5,000 Nodes and 500 Services, Nodes that join cost only lists, and one that leaves a
+// write for each pool that had it.
+func TestCostOfManyNodes(t *testing.T) {
+	t.Parallel()
+	openstacktest.CountsCalls(t)
+	synctest.Test(t, func(t *testing.T) {
+		count, n := profile.Of(300, 300, 5000), profile.Of(10, 10, 500)
+		const part = 7
+		s := newSite(t, openstack.Options{StaleReads: new(openstack.StaleReads), Quotas: openstack.Quotas{FloatingIPs: 1, Ports: 2000}}, fmt.Sprintf("max-targets = %d\n", part))
+		var nodes []*v1.Node
+		for i := range count + 100 {
+			nodes = append(nodes, kubetest.Node(fmt.Sprintf("worker-%d", i), kubetest.ProviderID(fmt.Sprintf("openstack:///%08d-1111-4111-8111-111111111111", i)), old,
+				kubetest.Address(v1.NodeInternalIP, fmt.Sprintf("10.9.%d.%d", i/250, 1+i%250))))
+		}
+		services := manyServices(n)
+		had := 0
+		for i, service := range services {
+			annotated(request.AnnotationInternal, "true")(service)
+			s.nodes = nodes[part*i%(count-part):][:part]
+			if slices.Contains(s.nodes, nodes[0]) {
+				had++
+			}
+			s.addReferenceLoadBalancer(openstack.ServiceSpec{NoMonitors: true, Ports: []openstack.ServicePort{
+				{Protocol: "TCP", Port: 80, NodePort: int(service.Spec.Ports[0].NodePort)}, {Protocol: "TCP", Port: 443, NodePort: int(service.Spec.Ports[1].NodePort)},
+			}}, service, false, true)
+		}
+		s.watchPolls()
+		p := s.run(t, services...)
+		sync := func(what string, reads, writes int, do func(name string) error) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			before := s.count()
+			controller(t, services, do)
+			cost := s.count().minus(before)
+			t.Logf("%s: %+v", what, cost)
+			if ports := len(nodes)/50 + 1; cost.reads > reads+ports || cost.writes != writes { // those of all Nodes are read for all Services
+				t.Errorf("%s costs %+v, allowed are %d reads and %d of ports, and %d writes: %v", what, cost, reads, ports, writes, s.Interceptor().Calls())
+			}
+		}
+		update := func(nodes []*v1.Node) func(string) error {
+			return func(name string) error {
+				return p.balancers.UpdateLoadBalancer(t.Context(), clusterName, p.stored(name), nodes)
+			}
+		}
+		sync("cold sync", 100+n, 0, func(name string) error { return p.ensureOnce(t.Context(), name, nodes[:count]...) })
+		sync("100 Nodes join", 100, 0, update(nodes))
+		sync("a Node leaves", 100+2*had, 2*had, update(nodes[1:]))
+	})
 }
 
 // TestBusyCloud (OS-LB-6): 100 Services at once in a cloud that builds each in a minute,

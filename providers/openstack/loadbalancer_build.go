@@ -132,7 +132,9 @@ func (in input) chooseMembers(o *observed, members []request.Target) (chosen []r
 
 // without returns the targets that are none of these Nodes.
 func without(targets []request.Target, nodes []string) []request.Target {
-	return slices.DeleteFunc(slices.Clone(targets), func(t request.Target) bool { return slices.Contains(nodes, t.Node) })
+	excluded := sets.New(nodes...)
+
+	return slices.DeleteFunc(slices.Clone(targets), func(t request.Target) bool { return excluded.Has(t.Node) })
 }
 
 // pools returns the IDs of the pools of the load balancer.

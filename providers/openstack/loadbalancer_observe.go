@@ -172,11 +172,16 @@ func (r *run) observeNodes(ctx context.Context, o *observed) error {
 // serverOf returns the ID of the server of a Node, empty if it is a Node of another cloud. A
 // new Node may become one of this cloud.
 func (r *run) serverOf(name string) (string, error) {
-	at := slices.IndexFunc(r.nodes, func(node *v1.Node) bool { return node.Name == name })
-	if at < 0 {
+	if r.byName == nil {
+		r.byName = make(map[string]*v1.Node, len(r.nodes))
+		for _, node := range r.nodes {
+			r.byName[node.Name] = node
+		}
+	}
+	node := r.byName[name]
+	if node == nil {
 		return "", nil
 	}
-	node := r.nodes[at]
 	if ids := r.ServerOf(node); len(ids) > 0 {
 		return ids[0], nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
@@ -36,6 +37,8 @@ type run struct {
 	*loadBalancer
 	input
 
+	// byName are the Nodes, once one was looked up.
+	byName map[string]*v1.Node
 	// warnings are those for the user so far.
 	warnings []service.Warning
 	// complete means that these are all: the sync did not end early.
