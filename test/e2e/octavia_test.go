@@ -29,7 +29,7 @@ const publicNetwork = "0f0c6a0e-8f6a-4c5e-9d43-5a4b1f1c3a11"
 // one, and returns the ID of the router. It must be called before there are servers.
 func addNetworks(cloud *openstack.Cloud) string {
 	inside := cloud.AddNetwork(openstack.NetworkSpec{Name: "cluster"})
-	subnet := cloud.AddSubnet(openstack.SubnetSpec{Network: inside, CIDR: "10.0.0.0/24"})
+	subnet := cloud.AddSubnet(openstack.SubnetSpec{Network: inside, CIDR: "10.0.0.0/16"})
 	external := cloud.AddNetwork(openstack.NetworkSpec{ID: publicNetwork, Name: "public", External: true, Project: openstack.ProjectOther})
 	cloud.AddSubnet(openstack.SubnetSpec{Network: external, CIDR: "203.0.113.0/24"})
 

@@ -41,7 +41,7 @@ func (c *cluster) startProject(t *testing.T, servers ...string) *project {
 
 // add starts a server and returns its node.
 func (p *project) add(name string) controlplane.NodeSpec {
-	ip := fmt.Sprintf("10.0.0.%d", 10+len(p.ids))
+	ip := fmt.Sprintf("10.0.%d.%d", len(p.ids)/200, 10+len(p.ids)%200)
 	p.addresses[name] = ip
 	p.ids[name] = p.AddServer(openstack.ServerSpec{
 		Name: name, Zone: "az-1", Networks: []openstack.ServerNetwork{{Name: "cluster", IPs: []string{ip}}},
