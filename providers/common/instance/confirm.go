@@ -12,6 +12,9 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/flight"
 )
 
+// maxConfirmations is how many results are kept, and calls are found that run: more than controllers have workers.
+const maxConfirmations = 1 << 10
+
 // confirmations run Source.Confirm, one call at a time for each Ref. Callers
 // that want the same Ref share the running call and, for a while, its result:
 // the controllers that check whether a Node's instance exists and the ones that
@@ -39,7 +42,7 @@ type confirmation struct {
 func newConfirmations(source Source, opts Options) *confirmations {
 	return &confirmations{
 		source: source, provider: opts.Provider, clock: opts.Clock, timeout: opts.Timeout, ttl: opts.NegativeTTL,
-		calls: lru.New(maxTracked),
+		calls: lru.New(maxConfirmations),
 	}
 }
 
@@ -74,7 +77,7 @@ func (c *confirmations) start(ref Ref) *confirmation {
 	k.call = flight.Start(c.timeout, func(ctx context.Context) (Result, error) {
 		result := c.source.Confirm(ctx, ref).queried(c.provider, begun)
 		if !errors.Is(ctx.Err(), context.Canceled) { // every caller gave up, so it means nothing
-			c.keep(k, result, begun)
+			c.keep(ref, k, result, begun)
 		}
 
 		return result, nil
@@ -88,7 +91,7 @@ func (c *confirmations) start(ref Ref) *confirmation {
 // call began. One that is missing for now lasts half as long and from now on. So
 // does an error, a quarter as long: the next attempt for a waiting Node must not get
 // it again. An instance that was found is not kept: the next Lookup finds it.
-func (c *confirmations) keep(k *confirmation, result Result, begun time.Time) {
+func (c *confirmations) keep(ref Ref, k *confirmation, result Result, begun time.Time) {
 	var until time.Time
 	result = result.living()
 	if result.kept != nil {
@@ -101,4 +104,7 @@ func (c *confirmations) keep(k *confirmation, result Result, begun time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.until = until
+	if latest, _ := c.calls.Get(ref); until.IsZero() && latest == k {
+		c.calls.Remove(ref)
+	}
 }
