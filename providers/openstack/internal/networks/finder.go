@@ -31,7 +31,7 @@ const (
 	// maxIDs is how many servers one request for ports takes.
 	maxIDs = 50
 	// maxChunks is how many lists of ports are kept.
-	maxChunks = 64
+	maxChunks = 256
 	// freshAge is how old ports may be if the address of a Node is not among them: it may
 	// just have been added.
 	freshAge = 30 * time.Second
