@@ -6,6 +6,8 @@ SHELL := bash
 PROVIDER ?= vsphere
 N ?= 300
 TIMES ?= 3
+ROUNDS ?= 3
+FLAGS ?=
 BINARY := multicloud-controller-manager
 IMAGE ?= localhost/$(BINARY)
 PLATFORMS ?= amd64 arm64
@@ -37,7 +39,7 @@ UPSTREAM := aws-cloud-controller-manager openstack-cloud-controller-manager vsph
 # By default each process with the race detector sleeps for a second at its end.
 export GORACE ?= atexit_sleep_ms=0
 
-.PHONY: help build test test-busy test-chart test-alerts helm manifests test-planes test-others test-explored e2e e2e-upstream e2e-openstack e2e-cluster soak size lint generate verify vulnerabilities demo bench image tools clean FORCE
+.PHONY: help build test test-busy test-chart test-alerts helm manifests test-planes test-others test-explored e2e e2e-upstream e2e-openstack e2e-cluster soak size lint generate verify vulnerabilities demo bench compare image tools clean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -149,12 +151,13 @@ verify: generate ## Check that generated files, formatting, go.mod and reference
 		git --no-pager diff HEAD -- $(REFERENCE); \
 		printf '%s\n' "$$stale" "these pages are out of date: run 'make generate' and commit the result" >&2; exit 1; fi
 
-# What the demo and the benchmark build after kube-apiserver and etcd, with the
+# What the demo, the benchmark and the comparison build after kube-apiserver and etcd, with the
 # minutes of CPU time; the steps are numbered until all of it was built once.
 demo: RUN := bin/demo
 bench: RUN := bin/bench
-demo bench: THEN = --then bin/$(BINARY) 9 --then $(RUN) 1
-demo bench: STEP = $(if $(wildcard $(RUN)),,step $(1) of 4: )
+compare: RUN := bin/compare
+demo bench compare: THEN = --then bin/$(BINARY) 9 --then $(RUN) 1
+demo bench compare: STEP = $(if $(wildcard $(RUN)),,step $(1) of 4: )
 
 demo: tools bin/$(BINARY) ## Initialize nodes against a simulated cloud; PROVIDER=<name> selects it, KEEP=1 leaves everything running
 	@$(PROGRESS) "$(call STEP,4)building the demo" $(RELEASE) -o $(RUN) ./test/demo
@@ -163,6 +166,11 @@ demo: tools bin/$(BINARY) ## Initialize nodes against a simulated cloud; PROVIDE
 bench: tools bin/$(BINARY) ## Measure the budgets of PROVIDER with N nodes
 	@$(PROGRESS) "$(call STEP,4)building the benchmark" $(RELEASE) -o $(RUN) ./test/bench
 	@$(RUN) -provider $(PROVIDER) -nodes $(N) -binary bin/$(BINARY)
+
+compare: tools bin/$(BINARY) ## Measure the upstream controller of PROVIDER and this one with N nodes, in ROUNDS turns, which takes an hour; FLAGS are those of test/compare
+	@tools/build $(PROVIDER)-cloud-controller-manager >/dev/null
+	@$(PROGRESS) "$(call STEP,4)building the comparison" $(RELEASE) -o $(RUN) ./test/compare
+	@$(RUN) -provider $(PROVIDER) -nodes $(N) -rounds $(ROUNDS) -upstream "$$(tools/build --path $(PROVIDER)-cloud-controller-manager)" -binary bin/$(BINARY) -output bin/comparison $(FLAGS)
 
 # The binaries of the image. In a clean checkout of a tag they carry its version, by which
 # scanners match them; elsewhere their main module has none.

@@ -51,12 +51,12 @@ func (b *bench) replace(ctx context.Context, process *ccm.CCM, n int) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(b.deleteNodes(ctx, deleted), b.Register(ctx, added), b.AwaitInitialized(ctx, process, added)); err != nil {
+		if err := errors.Join(b.DeleteNodes(ctx, deleted), b.Register(ctx, added), b.AwaitInitialized(ctx, process, added)); err != nil {
 			return err
 		}
 	}
 
-	return b.awaitIdle(ctx, process)
+	return b.AwaitIdle(ctx, process)
 }
 
 // heap returns the size of the heap after a garbage collection.

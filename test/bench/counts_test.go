@@ -55,7 +55,7 @@ func TestBudgetsOfCalls(t *testing.T) {
 			}
 			checkNothingWasLeftOut(t, r)
 			if t.Failed() {
-				t.Log(callTable(r).text())
+				t.Log(callTable(r).Text())
 			}
 		})
 	}

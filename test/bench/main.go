@@ -82,10 +82,10 @@ func report(ctx context.Context, out *scenario.Printer, providerName string, p p
 	rows := evaluate(r)
 	budgets, calls := budgetTable(rows), callTable(r)
 	out.Title("Budgets")
-	out.Line("%s\n%s", budgets.text(), calls.text())
+	out.Line("%s\n%s", budgets.Text(), calls.Text())
 	out.Note("%s", explanation(r))
 	out.Title("The same as Markdown")
-	out.Line("%s\n%s\n%s", machine(time.Now()), budgets.markdown(), calls.markdown())
+	out.Line("%s\n%s\n%s", machine(time.Now()), budgets.Markdown(), calls.Markdown())
 	if broken(rows) {
 		return errOverBudget
 	}

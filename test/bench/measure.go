@@ -10,10 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
-	"github.com/multicloud-ccm/multicloud-ccm/test/controlplane"
 	"github.com/multicloud-ccm/multicloud-ccm/test/process"
 	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
 )
@@ -28,10 +26,8 @@ const (
 	lifecycleLooks = 3
 	// patience bounds each wait, on top of the time that is measured.
 	patience = process.Longest
-	// logPeriod is how often a log is read again.
-	logPeriod = 200 * time.Millisecond
-	// idlePeriod is how long there is no call once a start is over.
-	idlePeriod = 2 * time.Second
+	// updatePeriod is in which an update that was under way is in the log.
+	updatePeriod = 200 * time.Millisecond
 )
 
 // plan defines what to measure.
@@ -103,7 +99,7 @@ func measure(ctx context.Context, out *scenario.Printer, p plan) (r result, err 
 	if err != nil {
 		return result{}, fmt.Errorf("measure: %w, run: make build", err)
 	}
-	if err := dropFromCache(p.binary); err != nil {
+	if err := process.DropFromCache(p.binary); err != nil {
 		return result{}, err
 	}
 	environment, err := scenario.NewEnvironment()
@@ -176,10 +172,10 @@ func (b *bench) measureStart(ctx context.Context) error {
 		}
 		var profiled errgroup.Group
 		profiled.Go(func() error {
-			return errors.Join(process.WaitLog(ctx, initialized), b.profileCPU(ctx, process, "initialize", initializePeriod))
+			return errors.Join(process.WaitLog(ctx, scenario.Initialized), b.profileCPU(ctx, process, "initialize", initializePeriod))
 		})
 		defer func() { err = errors.Join(err, profiled.Wait()) }()
-		first, last, err := awaitInitialized(ctx, process, b.nodes)
+		first, last, err := scenario.Initializations(ctx, process, b.nodes)
 		if err != nil {
 			return err
 		}
@@ -208,7 +204,7 @@ func (b *bench) measureSteady(ctx context.Context) error {
 		return err
 	}
 	err = b.out.Step("Starting it again, until it has updated every node once", func() error {
-		return errors.Join(b.awaitUpdates(ctx, process, 1), b.awaitIdle(ctx, process))
+		return errors.Join(b.awaitUpdates(ctx, process, 1), b.AwaitIdle(ctx, process))
 	})
 	if err != nil {
 		return err
@@ -221,7 +217,7 @@ func (b *bench) measureSteady(ctx context.Context) error {
 	if err := b.out.Step(what, func() error { return b.measureLifecycle(ctx, process) }); err != nil {
 		return err
 	}
-	if err := b.countNodes(ctx); err != nil {
+	if err := b.CountNodes(ctx, b.nodes); err != nil {
 		return err
 	}
 
@@ -233,7 +229,10 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 	if err != nil {
 		return err
 	}
-	updates := countUpdates(log)
+	updates, err := scenario.Updates(process)
+	if err != nil {
+		return err
+	}
 	looked, err := b.Passes(ctx, process)
 	if err != nil {
 		return err
@@ -245,7 +244,7 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 	var profiled errgroup.Group
 	profiled.Go(func() error { return b.profileCPU(ctx, process, "steady", b.steady) })
 	began, before := time.Now(), b.Cloud.Calls()
-	if err := errors.Join(wait(ctx, b.steady), b.awaitUpdates(ctx, process, updates+1), profiled.Wait()); err != nil {
+	if err := errors.Join(scenario.Wait(ctx, b.steady), b.awaitUpdates(ctx, process, updates+1), profiled.Wait()); err != nil {
 		return err
 	}
 	b.steadyCalls, b.steadyTook = b.Cloud.Calls().Since(before), time.Since(began)
@@ -253,7 +252,7 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 		return err
 	}
 	b.steadyCPU -= used
-	if b.nodeUpdates, err = updatesOf(process); err != nil {
+	if b.nodeUpdates, err = scenario.Updates(process); err != nil {
 		return err
 	}
 	b.nodeUpdates -= updates
@@ -268,22 +267,22 @@ func (b *bench) measureSilence(ctx context.Context, process *ccm.CCM) error {
 func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
 	ctx, cancel := bounded(ctx, patience)
 	defer cancel()
-	updates, err := updatesOf(process)
+	updates, err := scenario.Updates(process)
 	if err != nil {
 		return err
 	}
 	before := b.Cloud.Calls()
-	if err := b.markNotReady(ctx); err != nil {
+	if err := b.SetReady(ctx, b.Cloud.Machines()[:b.notReady], v1.ConditionUnknown); err != nil {
 		return err
 	}
 	for {
 		if err := b.measureLooks(ctx, process, before); err != nil {
 			return err
 		}
-		if err := wait(ctx, logPeriod); err != nil {
+		if err := scenario.Wait(ctx, updatePeriod); err != nil {
 			return err
 		}
-		now, err := updatesOf(process)
+		now, err := scenario.Updates(process)
 		if err != nil || now == updates {
 			return err
 		}
@@ -316,40 +315,14 @@ func (b *bench) measureLooks(ctx context.Context, process *ccm.CCM, before scena
 	return err
 }
 
-// markNotReady makes nodes look as if their kubelets had stopped.
-func (b *bench) markNotReady(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(16)
-	for _, m := range b.Cloud.Machines()[:b.notReady] {
-		group.Go(func() error {
-			return controlplane.SetReady(ctx, b.ControlPlane.Client(), m.Node.Name, v1.ConditionUnknown)
-		})
-	}
-
-	return group.Wait()
-}
-
 // countExistsCalls returns how often the framework has checked whether a machine exists.
 func (b *bench) countExistsCalls(ctx context.Context, process *ccm.CCM) (int, error) {
 	return b.Metric(ctx, process, "cloud_node_lifecycle_controller_cloud_provider_calls_total", `operation="instance_exists"`)
 }
 
-// countNodes makes sure that none was deleted.
-func (b *bench) countNodes(ctx context.Context) error {
-	list, err := b.ControlPlane.Client().CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("list nodes: %w", err)
-	}
-	if len(list.Items) != b.nodes {
-		return fmt.Errorf("%d of %d nodes are left although all their machines exist", len(list.Items), b.nodes)
-	}
-
-	return nil
-}
-
 // end stops a process and records its peak memory.
 func (b *bench) end(ctx context.Context, process *ccm.CCM) error {
-	peak, err := peakRSS(process.PID())
+	peak, err := process.PeakRSS()
 	if err != nil {
 		return err
 	}
@@ -362,60 +335,9 @@ func (b *bench) end(ctx context.Context, process *ccm.CCM) error {
 func (b *bench) awaitUpdates(ctx context.Context, process *ccm.CCM, n int) error {
 	ctx, cancel := bounded(ctx, b.steady+patience)
 	defer cancel()
-	for {
-		updates, err := updatesOf(process)
-		if err != nil || updates >= n {
-			return err
-		}
-		select {
-		case <-process.Ended():
-			return process.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("wait for nodes to be updated: %w, the log ends with:\n%s", context.Cause(ctx), process.Tail())
-		case <-time.After(logPeriod):
-		}
-	}
+
+	return scenario.AwaitUpdates(ctx, process, n)
 }
-
-// wait lets time pass.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
-}
-
-// awaitIdle waits until a process that has started makes no more calls.
-func (b *bench) awaitIdle(ctx context.Context, process *ccm.CCM) error {
-	ctx, cancel := bounded(ctx, patience)
-	defer cancel()
-	for last := -1; ; {
-		now := b.Cloud.Calls().Total()
-		if now == last {
-			return nil
-		}
-		last = now
-		select {
-		case <-process.Ended():
-			return process.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("wait for no more calls: %w, the last were %s", context.Cause(ctx), b.Cloud.Calls())
-		case <-time.After(idlePeriod):
-		}
-	}
-}
-
-// updatesOf counts how many times a process has updated all nodes. Only its log
-// tells.
-func updatesOf(process *ccm.CCM) (int, error) {
-	log, err := process.Log()
-
-	return countUpdates(log), err
-}
-
-func countUpdates(log string) int { return strings.Count(log, "nodes status took") }
 
 // updatesFailed is an error if a log has nodes that could not be updated,
 // from an offset on: such updates cost no calls, but are worth nothing.

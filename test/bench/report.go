@@ -5,17 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
 )
 
-// table is what both forms of the report are made of.
-type table [][]string
-
 // budgetTable compares with the budgets.
-func budgetTable(rows []row) table {
-	t := table{{"what", "measured", "budget", "ok?"}}
+func budgetTable(rows []row) scenario.Table {
+	t := scenario.Table{{"what", "measured", "budget", "ok?"}}
 	for _, r := range rows {
 		t = append(t, []string{r.What, r.Measured, r.Budget, string(r.Status)})
 	}
@@ -46,27 +42,27 @@ func (r result) phases() []phase {
 }
 
 // callTable lists the calls by operation, those that wait for changes last.
-func callTable(r result) table {
+func callTable(r result) scenario.Table {
 	head := []string{"operation"}
 	for _, p := range r.phases() {
 		head = append(head, p.name)
 	}
 	counted := func(c scenario.Calls) map[string]int { return c.Counted }
 	polls := func(c scenario.Calls) map[string]int { return c.Polls }
-	t := append(table{head}, operations("", r, counted)...)
+	t := append(scenario.Table{head}, operations("", r, counted)...)
 
 	return append(t, operations(" (long poll)", r, polls)...)
 }
 
 // operations lists those that were called in any phase.
-func operations(suffix string, r result, pick func(scenario.Calls) map[string]int) table {
+func operations(suffix string, r result, pick func(scenario.Calls) map[string]int) scenario.Table {
 	called := map[string]bool{}
 	for _, phase := range r.phases() {
 		for op := range pick(phase.calls) {
 			called[op] = true
 		}
 	}
-	var t table
+	var t scenario.Table
 	for _, op := range slices.Sorted(maps.Keys(called)) {
 		cells := []string{op + suffix}
 		for _, phase := range r.phases() {
@@ -76,31 +72,6 @@ func operations(suffix string, r result, pick func(scenario.Calls) map[string]in
 	}
 
 	return t
-}
-
-// text aligns the columns for a terminal.
-func (t table) text() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, cells := range t {
-		fmt.Fprintln(w, strings.Join(cells, "\t")) //nolint:errcheck // into memory
-	}
-	_ = w.Flush() // into memory
-
-	return b.String()
-}
-
-// markdown is the table for the docs.
-func (t table) markdown() string {
-	var b strings.Builder
-	for i, cells := range t {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-		if i == 0 {
-			fmt.Fprintf(&b, "%s|\n", strings.Repeat("|---", len(cells)))
-		}
-	}
-
-	return b.String()
 }
 
 // explanation describes how the numbers were measured.

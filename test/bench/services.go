@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 	"github.com/multicloud-ccm/multicloud-ccm/test/scenario"
@@ -76,7 +75,7 @@ func (b *bench) measureBalancers(ctx context.Context) error {
 			return fmt.Errorf("the Services are gone, but the cloud still has:\n%s", strings.Join(left, "\n"))
 		}
 
-		return errors.Join(b.end(ctx, process), b.deleteNodes(ctx, machines))
+		return errors.Join(b.end(ctx, process), b.DeleteNodes(ctx, machines))
 	})
 }
 
@@ -88,12 +87,12 @@ func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
 	for _, kind := range kinds {
 		services = append(services, kind.Service(kind.Name))
 	}
-	if err := b.awaitIdle(ctx, process); err != nil {
+	if err := b.AwaitIdle(ctx, process); err != nil {
 		return err
 	}
 	for i, service := range services {
 		before, one := b.Cloud.Calls(), []*v1.Service{service}
-		err := errors.Join(b.CreateServices(ctx, one), b.AwaitServed(ctx, process, one), b.awaitIdle(ctx, process))
+		err := errors.Join(b.CreateServices(ctx, one), b.AwaitServed(ctx, process, one), b.AwaitIdle(ctx, process))
 		if err != nil {
 			return err
 		}
@@ -103,16 +102,6 @@ func (b *bench) createEach(ctx context.Context, process *ccm.CCM) error {
 	}
 
 	return b.DeleteServices(ctx, process, services)
-}
-
-// deleteNodes deletes the nodes of machines.
-func (b *bench) deleteNodes(ctx context.Context, machines []scenario.Machine) error {
-	var errs []error
-	for _, m := range machines {
-		errs = append(errs, b.ControlPlane.Client().CoreV1().Nodes().Delete(ctx, m.Node.Name, metav1.DeleteOptions{}))
-	}
-
-	return errors.Join(errs...)
 }
 
 // measureServices creates many Services at once, of all kinds in turn, and then
@@ -144,7 +133,7 @@ func (b *bench) createAll(ctx context.Context, cloud scenario.ServiceCloud, serv
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(process.WaitHealthy(ctx), b.awaitIdle(ctx, process)); err != nil {
+	if err := errors.Join(process.WaitHealthy(ctx), b.AwaitIdle(ctx, process)); err != nil {
 		return err
 	}
 	cloud.SetProvisioning(b.provisioning)
@@ -171,7 +160,7 @@ func (b *bench) resyncAll(ctx context.Context, cloud scenario.ServiceCloud) erro
 	if err != nil {
 		return err
 	}
-	if err := b.awaitEnsured(ctx, process); err != nil {
+	if err := b.AwaitEnsured(ctx, process, b.services); err != nil {
 		return err
 	}
 	b.balancers.resync, b.balancers.writes = cloud.Calls().Since(before), cloud.Writes().Since(writes)
@@ -180,28 +169,4 @@ func (b *bench) resyncAll(ctx context.Context, cloud scenario.ServiceCloud) erro
 	}
 
 	return b.end(ctx, process)
-}
-
-// awaitEnsured returns when a process has begun with every Service and makes no
-// more calls. Only its log shows that.
-func (b *bench) awaitEnsured(ctx context.Context, process *ccm.CCM) error {
-	const begun, failed = "Ensuring load balancer for service ", "error processing service"
-	for {
-		log, err := process.Log()
-		switch {
-		case err != nil:
-			return err
-		case strings.Contains(log, failed):
-			return fmt.Errorf("a Service could not be served, the log ends with:\n%s", process.Tail())
-		case strings.Count(log, begun) >= b.services:
-			return b.awaitIdle(ctx, process)
-		}
-		select {
-		case <-process.Ended():
-			return process.Failure()
-		case <-ctx.Done():
-			return fmt.Errorf("wait for all Services: %w, the log ends with:\n%s", context.Cause(ctx), process.Tail())
-		case <-time.After(logPeriod):
-		}
-	}
 }

@@ -24,8 +24,12 @@ func openstackProvider() Provider {
 	}
 }
 
-// openstackNetwork is the network of all servers.
-const openstackNetwork = "cluster"
+const (
+	// openstackNetwork is the network of all servers.
+	openstackNetwork = "cluster"
+	// OpenStackPublic is the ID of the external network.
+	OpenStackPublic = "0f0c6a0e-8f6a-4c5e-9d43-5a4b1f1c3a11"
+)
 
 // openstackZones are the availability zones in which servers are.
 func openstackZones() []string { return []string{"az-1", "az-2", "az-3"} }
@@ -90,7 +94,7 @@ func startOpenStack(servers []openstack.ServerSpec, latency time.Duration) (Clou
 	}
 	inside := cloud.AddNetwork(openstack.NetworkSpec{Name: openstackNetwork})
 	subnet := cloud.AddSubnet(openstack.SubnetSpec{Network: inside, CIDR: "10.0.0.0/16"})
-	external := cloud.AddNetwork(openstack.NetworkSpec{Name: "public", External: true, Project: openstack.ProjectOther})
+	external := cloud.AddNetwork(openstack.NetworkSpec{ID: OpenStackPublic, Name: "public", External: true, Project: openstack.ProjectOther})
 	cloud.AddSubnet(openstack.SubnetSpec{Network: external, CIDR: "203.0.112.0/22"})
 	cloud.AddRouter(openstack.RouterSpec{Name: "router", External: external, Subnets: []string{subnet}})
 	c := &openstackCloud{Cloud: cloud, ids: map[string]string{}}

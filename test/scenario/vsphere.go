@@ -117,8 +117,10 @@ func startVSphere(vms [][]vsphere.VMSpec, size string, latency time.Duration) (C
 // startManager starts a manager with a tier-1 gateway and a pool of addresses.
 func (c *vsphereCloud) startManager() (err error) {
 	c.manager, err = nsxt.Start(nsxt.Spec{
-		Tier1s: []nsxt.Tier1{{ID: "k8s", EdgeCluster: true}},
-		Pools:  []nsxt.Pool{{ID: "public", Ranges: []string{"203.0.113.1-203.0.113.254", "198.51.100.1-198.51.100.254"}}},
+		// How long a deleted object keeps what it refers to is not documented: not at all.
+		DeletionTime: -1,
+		Tier1s:       []nsxt.Tier1{{ID: "k8s", EdgeCluster: true}},
+		Pools:        []nsxt.Pool{{ID: "public", Ranges: []string{"203.0.113.1-203.0.113.254", "198.51.100.1-198.51.100.254"}}},
 	})
 	if err != nil {
 		return fmt.Errorf("start simulated NSX-T manager: %w", err)

@@ -120,15 +120,11 @@ func (c *Cloud) release(o *object) {
 	}
 }
 
-// allocationAttributes returns where the address of an allocation is shown: its values are
-// empty until it is realized ([SDK] IpAllocationsClient).
-func (o *object) allocationAttributes(realized bool) []Object {
-	values := []string{}
-	if realized {
-		values = append(values, o.address.String())
-	}
-
-	return []Object{{"key": "allocation_ip", "data_type": "STRING", "multivalue": false, "values": values}}
+// allocationAttributes returns where the address of an allocation is shown, which is returned
+// once it is realized ([SDK] IpAllocationsClient; clients take the first value of the
+// attribute without a check: [terraform] nsxt/resource_nsxt_policy_ip_address_allocation.go).
+func (o *object) allocationAttributes() []Object {
+	return []Object{{"key": "allocation_ip", "data_type": "STRING", "multivalue": false, "values": []string{o.address.String()}}}
 }
 
 // ExhaustPool makes a pool have no free address, or ends that.

@@ -98,8 +98,8 @@ func (c *Cloud) entities(o *object) []Object {
 			e["alarms"] = []Object{alarm.document(o)}
 		}
 		e["state"] = state
-		if o.kind.allocates {
-			e["extended_attributes"] = o.allocationAttributes(last && state == StateRealized)
+		if o.kind.allocates && last && state == StateRealized {
+			e["extended_attributes"] = o.allocationAttributes()
 		}
 		all = append(all, e)
 	}

@@ -1,4 +1,6 @@
-package main
+//go:build unix
+
+package process
 
 import (
 	"fmt"
@@ -7,11 +9,11 @@ import (
 	"strings"
 )
 
-// peakRSS is the most memory that a running process has held, in bytes. What
+// PeakRSS is the most memory that the running child has held, in bytes. What
 // the system reports of a process that has ended would not do: it counts what
 // the parent held when the process was made.
-func peakRSS(pid int) (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+func (p *Process) PeakRSS() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {
 		return 0, fmt.Errorf("read peak memory: %w", err)
 	}

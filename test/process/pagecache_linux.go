@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropFromCache has the pages of a file read from the disk again. A file that was just
+// DropFromCache has the pages of a file read from the disk again. A file that was just
 // written is in memory in larger pieces than one that was read, so that a process has up to
 // 30 MiB more of its binary.
-func dropFromCache(path string) (err error) {
+func DropFromCache(path string) (err error) {
 	file, err := os.Open(path) //nolint:gosec // the binary to measure
 	if err != nil {
 		return fmt.Errorf("drop binary from the page cache: %w", err)

@@ -1,4 +1,4 @@
-package main
+package scenario
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/test/ccm"
 )
 
-// initialized is what the framework logs after a node has lost its taint and got its addresses.
-const initialized = "Successfully initialized node"
+// Initialized is what the framework logs after a node has lost its taint and got its addresses.
+const Initialized = "Successfully initialized node"
 
-// awaitInitialized waits until a process has initialized n nodes, and returns when the first and the last one
+// Initializations waits until a process has initialized n nodes, and returns when the first and the last one
 // were. Its log has the times: a watch of all nodes would take the CPU time that is measured.
-func awaitInitialized(ctx context.Context, process *ccm.CCM, n int) (first, last time.Time, err error) {
+func Initializations(ctx context.Context, process *ccm.CCM, n int) (first, last time.Time, err error) {
 	ctx, cancel := process.WhileRunning(ctx)
 	defer cancel()
 	for {
@@ -22,19 +22,19 @@ func awaitInitialized(ctx context.Context, process *ccm.CCM, n int) (first, last
 		if err != nil {
 			return first, last, err
 		}
-		if strings.Count(log, initialized) >= n {
-			return initializations(log)
+		if strings.Count(log, Initialized) >= n {
+			return timesOf(log)
 		}
-		if err := wait(ctx, logPeriod); err != nil {
+		if err := Wait(ctx, logPeriod); err != nil {
 			return first, last, fmt.Errorf("wait for %d nodes to be initialized: %w, the log ends with:\n%s", n, err, process.Tail())
 		}
 	}
 }
 
-// initializations returns the times of the first and of the last node in a log.
-func initializations(log string) (first, last time.Time, err error) {
+// timesOf returns the times of the first and of the last node in a log.
+func timesOf(log string) (first, last time.Time, err error) {
 	for line := range strings.Lines(log) {
-		if !strings.Contains(line, initialized) {
+		if !strings.Contains(line, Initialized) {
 			continue
 		}
 		if last, err = logTime(line); err != nil {
