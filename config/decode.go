@@ -3,6 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
+	"slices"
 	"strings"
 
 	"gopkg.in/gcfg.v1"
@@ -51,6 +54,7 @@ func (f *File) Decode(schema Schema, targets ...any) Problems {
 		sections: sectionKinds(targets),
 		fields:   fields(targets, true),
 		reported: map[Name]bool{},
+		lines:    map[Name]int{},
 	}
 	for _, e := range f.entries {
 		e.name = schema.canonical(e.name)
@@ -70,12 +74,13 @@ func Set(target any, name Name, value string) error {
 		return err
 	}
 	e := entry{name: name, literal: literal}
+	d := decoder{fields: fields([]any{target}, true)}
 	err = gcfg.ReadStringInto(target, e.source())
 	switch {
 	case isUnknown(err):
 		return fmt.Errorf("no such key: %s", name)
 	case err != nil:
-		return errors.New(valueError(err, e))
+		return errors.New(d.valueError(e, err))
 	}
 
 	return nil
@@ -90,6 +95,8 @@ type decoder struct {
 	fields   []field
 	problems Problems
 	reported map[Name]bool
+	// lines is where keys and sections are that were read.
+	lines map[Name]int
 }
 
 func (d *decoder) entry(e entry) {
@@ -165,13 +172,34 @@ func (d *decoder) set(e entry) {
 		}
 		known = true
 		if err != nil {
-			d.problems.Errorf(e.at, "%s: %s", e.written, valueError(err, e))
+			d.problems.Errorf(e.at, "%s: %s", e.written, joinTexts(d.valueError(e, err), e.doubt))
 
 			return
 		}
 	}
 	if !known {
 		d.unknownKey(e)
+
+		return
+	}
+	if e.doubt != "" {
+		d.problems.strictf(e.at, "%s: %s", e.written, e.doubt)
+	}
+	d.checkTwice(e)
+}
+
+// checkTwice warns of a key that is set again, and of a section that begins again.
+func (d *decoder) checkTwice(e entry) {
+	name := e.name.fold()
+	before, again := d.lines[name]
+	d.lines[name] = e.at.Line
+	field, isKey := d.field(e.name)
+	switch {
+	case !again || isKey && field.repeats():
+	case isKey:
+		d.problems.strictf(e.at, "%s is set in line %d, too, and this value takes effect: remove one of them", e.written, before)
+	default:
+		d.problems.strictf(e.at, "section %s begins in line %d already: write all of its keys there", e.written, before)
 	}
 }
 
@@ -198,18 +226,40 @@ func isUnknown(err error) bool {
 	return errors.As(err, &list) && list.Fatal == nil
 }
 
-// valueError is the cause that gcfg returns for a bad value, without the
-// position that the message has already.
-func valueError(err error, e entry) string {
-	text := err.Error()
-	if i := strings.LastIndex(text, " at section "); i > 0 {
-		text = text[:i]
-	}
+// valueError says what is wrong with a value, without the position that the message has already.
+func (d *decoder) valueError(e entry, err error) string {
+	field, _ := d.field(e.name)
+
+	return field.valueError(e, err)
+}
+
+// valueError says what is wrong with a value of this key: in the words of its type, if that reads
+// the text itself.
+func (f field) valueError(e entry, err error) string {
 	if e.blank || e.literal == "" || e.literal == `""` {
 		return "needs a value"
 	}
+	text := unquoteValue(e.literal)
+	switch f.kind() {
+	case reflect.Bool:
+		return fmt.Sprintf("%q must be true or false", text)
+	case reflect.Int:
+		return fmt.Sprintf("%q must be a whole number such as 10", text)
+	case reflect.Int32:
+		return fmt.Sprintf("%q must be a whole number up to %d", text, math.MaxInt32)
+	case reflect.Uint:
+		return fmt.Sprintf("%q must be a whole number, and not negative", text)
+	case reflect.Float32:
+		return fmt.Sprintf("%q must be a number such as 20 or 0.5", text)
+	default:
+		cause, _, _ := strings.Cut(err.Error(), " at section ")
 
-	return text
+		return cause
+	}
+}
+
+func joinTexts(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
 // field finds a key of the targets.

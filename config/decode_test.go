@@ -143,13 +143,9 @@ func TestDecodeGcfgFacts(t *testing.T) {
 		text   string
 		want   func(*cloud)
 	}{
-		"last wins":            {"a repeated key replaces the first", "[Global]\nname = a\nname = b\n", func(c *cloud) { c.Global.Name = "b" }},
-		"repeated section":     {"sections of one name merge", "[Global]\nname = a\n[VirtualCenter \"x\"]\n[global]\ncount = 2\n", func(c *cloud) { c.Global.Name, c.Global.Count = "a", 2; c.VirtualCenter = map[string]*center{"x": {}} }},
 		"repeated multi-value": {"[]T collects", "[Global]\nhosts = a\nhosts = b\n", func(c *cloud) { c.Global.Hosts = []string{"a", "b"} }},
 		"reset multi-value":    {"a blank key resets []T", "[Global]\nhosts = a\nhosts\nhosts = b\n", func(c *cloud) { c.Global.Hosts = []string{"b"} }},
-		"repeated list":        {"a List is one value: the last wins", "[Global]\nzones = a\nzones = b,c\n", func(c *cloud) { c.Global.Zones = config.List{"b", "c"} }},
 		"blank bool":           {"a bare key is true", "[Global]\ninsecure\n", func(c *cloud) { c.Global.Insecure = true }},
-		"comment cuts":         {"# and ; start a comment outside quotes", "[Global]\ntoken = pass#word\nname = a;b\n", func(c *cloud) { c.Global.Token, c.Global.Name = "pass", "a" }},
 		"quotes keep":          {"inside quotes they do not", "[Global]\ntoken = \"pass#word\"\nname = \"a;b\"\n", func(c *cloud) { c.Global.Token, c.Global.Name = "pass#word", "a;b" }},
 		"escapes":              {"the four escapes", `[Global]` + "\n" + `token = "a\\b\"c\nd\te"` + "\n", func(c *cloud) { c.Global.Token = "a\\b\"c\nd\te" }},
 		"equals sign":          {"= is harmless in a value", "[Global]\ntoken = a=b==\n", func(c *cloud) { c.Global.Token = "a=b==" }},
@@ -189,6 +185,83 @@ func TestDecodeGcfgFacts(t *testing.T) {
 	}
 }
 
+// FW-CONFIG-21: a value that may be cut and what is set twice are warnings, and errors in strict files.
+func TestDecodeDoubts(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, text string
+		want         func(*cloud)
+		problems     []string
+	}{
+		"key twice": {
+			"the last one counts", "[Global]\nname = a\nname = b\n", func(c *cloud) { c.Global.Name = "b" },
+			[]string{"warning: cloud.conf:3:1: [Global] name is set in line 2, too, and this value takes effect: remove one of them"},
+		},
+		"section twice": {
+			"sections of one name merge", "[Global]\nname = a\n[global]\ncount = 2\n", func(c *cloud) { c.Global.Name, c.Global.Count = "a", 2 },
+			[]string{"warning: cloud.conf:3:1: section [global] begins in line 1 already: write all of its keys there"},
+		},
+		"list twice": {
+			"a List is one value", "[Global]\nzones = a\nzones = b,c\n", func(c *cloud) { c.Global.Zones = config.List{"b", "c"} },
+			[]string{"warning: cloud.conf:3:1: [Global] zones is set in line 2, too, and this value takes effect: remove one of them"},
+		},
+		"cut": {
+			"# and ; begin a comment outside quotes", "[Global]\ntoken = pass#word\nname = a;b\nca-file = \"a\"#\n",
+			func(c *cloud) { c.Global.Token, c.Global.Name, c.Global.CAFile = "pass", "a", "a" },
+			[]string{
+				"warning: cloud.conf:2:1: [Global] token: it ends before the # in column 13, which begins a comment: if that is a part of the value, put the value in quotes",
+				"warning: cloud.conf:3:1: [Global] name: it ends before the ; in column 9, which begins a comment: if that is a part of the value, put the value in quotes",
+				"warning: cloud.conf:4:1: [Global] ca-file: it ends before the # in column 14, which begins a comment: if that is a part of the value, put the value in quotes",
+			},
+		},
+		"empty": {
+			"nothing is left of the value", "[Global]\ntoken = #word\n", func(*cloud) {},
+			[]string{"warning: cloud.conf:2:1: [Global] token: it is empty, since # begins a comment: if it is a part of the value, put the value in quotes"},
+		},
+		"comments": {"a space comes before a comment, or after its mark", "[Global]\ntoken = a # word\nname =# a name\nca-file = b\t;c\n", func(c *cloud) { c.Global.Token, c.Global.CAFile = "a", "b" }, nil},
+		"joined": {
+			"quotes in the middle are left out", "[Global]\ntoken = \"a\"b\nname = a \"b\" c\n", func(c *cloud) { c.Global.Token, c.Global.Name = "ab", "a b c" },
+			[]string{
+				`warning: cloud.conf:2:1: [Global] token: its quotes are left out: put all of the value in quotes, with \" for a quote inside`,
+				`warning: cloud.conf:3:1: [Global] name: its quotes are left out: put all of the value in quotes, with \" for a quote inside`,
+			},
+		},
+		"quoted items":  {"each item of a list can have quotes", "[Global]\nzones = \"a b\", \"c\" , d\n", func(c *cloud) { c.Global.Zones = config.List{"a b", "c", "d"} }, nil},
+		"escaped quote": {"is a quote", "[Global]\ntoken = a\\\"b\n", func(c *cloud) { c.Global.Token = `a"b` }, nil},
+		"typographic quotes": {
+			"they are text", "[Global]\nname = “a”\ntoken = 'a'\nca-file = \"'a'\"\n", func(c *cloud) { c.Global.Name, c.Global.Token, c.Global.CAFile = "“a”", "'a'", "'a'" },
+			[]string{
+				`warning: cloud.conf:2:1: [Global] name: its typographic quotes are a part of the value: write "value"`,
+				`warning: cloud.conf:3:1: [Global] token: its single quotes are a part of the value: write "value"`,
+			},
+		},
+		"typographic quotes in YAML": {
+			"single ones are those of YAML", "global:\n  name: “a”\n  token: 'a'\n", func(c *cloud) { c.Global.Name, c.Global.Token = "“a”", "a" },
+			[]string{`warning: cloud.conf:2:3: global.name: its typographic quotes are a part of the value: write "value"`},
+		},
+		"key of another section": {
+			"where it belongs", "[Global]\ntags = a\n[VirtualCenter \"x\"]\nzones = a\n", func(c *cloud) { c.VirtualCenter = map[string]*center{"x": {}} },
+			[]string{
+				`warning: cloud.conf:2:1: unknown key [Global] tags, did you mean [VirtualCenter "…"] tags?`,
+				`warning: cloud.conf:4:1: unknown key [VirtualCenter "x"] zones, did you mean [Global] zones?`,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got, want cloud
+			tc.want(&want)
+			problems := parse(t, tc.text).Decode(schema(), &got)
+			compare(t, tc.reason+": problems", tc.problems, describe(problems))
+			compare(t, tc.reason, want, got)
+			if strict := problems.Strict().Err(); (strict != nil) != (len(tc.problems) > 0) {
+				t.Errorf("%s: a strict file has the error %v", tc.reason, strict)
+			}
+		})
+	}
+}
+
 func TestDecodeProblems(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -200,17 +273,17 @@ func TestDecodeProblems(t *testing.T) {
 			reason: "one bad value does not hide the next",
 			text:   "[Global]\ncount = many\nwait = 5\nnets = 10.0.0.0/8, 10.0.0.1\ninsecure = 2\n",
 			want: []string{
-				`error: cloud.conf:2:1: [Global] count: failed to parse "many" as int: expected integer`,
+				`error: cloud.conf:2:1: [Global] count: "many" must be a whole number such as 10`,
 				`error: cloud.conf:3:1: [Global] wait: "5" is not a duration such as 30s or 5m`,
 				`error: cloud.conf:4:1: [Global] nets: "10.0.0.1" is not an address block such as 10.0.0.0/8`,
-				"error: cloud.conf:5:1: [Global] insecure: failed to parse bool `2`",
+				`error: cloud.conf:5:1: [Global] insecure: "2" must be true or false`,
 			},
 		},
 		"all at once in YAML": {
 			reason: "the same in the other format, with its names",
 			text:   "global:\n  count: many\n  wait: 5\n  nets: [10.0.0.0/8, 10.0.0.1]\nvcenter:\n  dc.east:\n    tags: {a: b}\n",
 			want: []string{
-				`error: cloud.conf:2:3: global.count: failed to parse "many" as int: expected integer`,
+				`error: cloud.conf:2:3: global.count: "many" must be a whole number such as 10`,
 				`error: cloud.conf:3:3: global.wait: "5" is not a duration such as 30s or 5m`,
 				`error: cloud.conf:4:3: global.nets: "10.0.0.1" is not an address block such as 10.0.0.0/8`,
 				`error: cloud.conf:7:5: vcenter."dc.east".tags must be a plain value or a list of them`,
@@ -374,7 +447,7 @@ func TestDecodeSeveralTargets(t *testing.T) {
 	problems := parse(t, text).Decode(schema(), settings, own)
 	compare(t, "what no target has, and what one cannot take", []string{
 		"warning: cloud.conf:4:1: unknown key [Global] nothing",
-		`error: cloud.conf:7:1: [Controllers] kube-api-burst: failed to parse "x" as int32: expected integer`,
+		`error: cloud.conf:7:1: [Controllers] kube-api-burst: "x" must be a whole number up to 2147483647`,
 	}, describe(problems))
 	compare(t, "provider", "vsphere", settings.Global.Provider)
 	compare(t, "qps", float32(5), *settings.Controllers.KubeAPIQPS)
@@ -394,7 +467,7 @@ func TestSet(t *testing.T) {
 		"number":          {"read as in a file", config.Name{Section: "Global", Key: "count"}, "0x10", func(c *cloud) { c.Global.Count = 16 }, ""},
 		"list":            {"read as in a file", config.Name{Section: "Global", Key: "zones"}, "a, b", func(c *cloud) { c.Global.Zones = config.List{"a", "b"} }, ""},
 		"subsection":      {"made where there is none", config.Name{Section: "VirtualCenter", Sub: `a "b"`, Key: "server"}, "x", func(c *cloud) { c.VirtualCenter = map[string]*center{`a "b"`: {Connection: Connection{Server: "x"}}} }, ""},
-		"bad value":       {"the cause alone", config.Name{Section: "Global", Key: "count"}, "many", func(*cloud) {}, `failed to parse "many" as int: expected integer`},
+		"bad value":       {"the cause alone", config.Name{Section: "Global", Key: "count"}, "many", func(*cloud) {}, `"many" must be a whole number such as 10`},
 		"empty value":     {"the cause alone", config.Name{Section: "Global", Key: "count"}, "", func(*cloud) {}, "needs a value"},
 		"bad character":   {"gcfg cannot express it", config.Name{Section: "Global", Key: "token"}, "a\rb", func(*cloud) {}, "must not contain the control character U+000D"},
 		"unknown key":     {"nothing takes it", config.Name{Section: "Global", Key: "foo"}, "x", func(*cloud) {}, "no such key: [Global] foo"},

@@ -2,11 +2,11 @@ package config
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -73,6 +73,8 @@ type entry struct {
 	// literal is the value as gcfg source text; blank marks a key without one.
 	literal string
 	blank   bool
+	// doubt is why the value may not be the one that is meant.
+	doubt string
 
 	// What only YAML can express: a null, a list, a mapping, whose keys are also
 	// those of a subsection, and what is wrong with a value that is none of these.
@@ -134,21 +136,17 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// Parse parses a cloud-config. A file that is neither YAML nor gcfg gets an
-// error with both causes.
+// Parse parses a cloud-config.
 func Parse(path string, data []byte) (*File, error) {
-	file := &File{Path: path, data: bytes.Clone(data)}
-	format, root, err := detect(path, data)
+	text := withoutBOM(data)
+	file := &File{Path: path, Format: detect(text), data: bytes.Clone(data)}
+	var err error
+	if file.Format == YAML {
+		file.entries, err = parseYAML(path, text)
+	} else if err = checkINI(path, text); err == nil {
+		file.entries = iniEntries(path, text)
+	}
 	if err != nil {
-		return nil, err
-	}
-	file.Format = format
-	if format == INI {
-		file.entries = iniEntries(path, withoutBOM(data))
-
-		return file, nil
-	}
-	if file.entries, err = yamlEntries(path, root); err != nil {
 		return nil, err // every line of it names the file
 	}
 
@@ -190,26 +188,23 @@ func (f *File) Empty() bool {
 	return len(f.entries) == 0
 }
 
-// detect returns the format of a cloud-config: a YAML mapping is YAML, what
-// gcfg can read is gcfg. Where it is neither, the error holds both causes.
-func detect(path string, data []byte) (Format, yamlRoot, error) {
-	text := withoutBOM(data)
-	root, yamlErr := parseYAML(path, text)
-	if yamlErr == nil && root.isMapping() {
-		return YAML, root, nil
-	}
-	iniErr := checkINI(path, text)
-	if iniErr == nil {
-		return INI, yamlRoot{}, nil
-	}
-	if yamlErr == nil {
-		yamlErr = fmt.Errorf("%s: not a mapping of sections", path)
+// assignment matches a key and its value in an INI file.
+var assignment = regexp.MustCompile(`^[^:{]*=`)
+
+// detect returns the format of a text by its first line that is no comment.
+func detect(text []byte) Format {
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0 || line[0] == '#' || line[0] == ';':
+		case line[0] == '[' || assignment.Match(line):
+			return INI
+		default:
+			return YAML
+		}
 	}
 
-	return INI, yamlRoot{}, fmt.Errorf("parse cloud-config %s: %w", path, errors.Join(
-		fmt.Errorf("as gcfg: %w", iniErr),
-		fmt.Errorf("as YAML: %w", yamlErr),
-	))
+	return INI
 }
 
 func withoutBOM(data []byte) []byte {

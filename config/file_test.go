@@ -50,48 +50,60 @@ func TestParseErrors(t *testing.T) {
 		text   string
 		want   []string
 	}{
-		"neither": {
-			reason: "both YAML and INI invalid: report both causes, with their places",
+		"colon": {
+			reason: "the first line decides that the file is INI, whatever follows it",
 			text:   "[Global]\nname: a\n",
-			want: []string{
-				"parse cloud-config cloud.conf: as gcfg: cloud.conf:2:5: illegal character U+003A ':'",
-				"as YAML: cloud.conf:1: did not find expected <document start>",
-			},
+			want:   []string{"cloud.conf:2:5: there must be = between a key and its value"},
 		},
 		"no mapping": {
-			reason: "a YAML text that is no mapping is no cloud-config",
+			reason: "a text that is no mapping is no cloud-config",
 			text:   "just text\n",
-			want:   []string{"as gcfg: cloud.conf:1:1: expected section header", "as YAML: cloud.conf: not a mapping of sections"},
+			want:   []string{"cloud.conf:1: a cloud-config has sections such as [Global]"},
 		},
 		"key before section": {
-			reason: "gcfg needs a section",
+			reason: "a key and = are INI, and need a section",
 			text:   "name = a\n[Global]\n",
-			want:   []string{"cloud.conf:1:1: expected section header"},
+			want:   []string{"cloud.conf:1:1: a key must be in a section"},
 		},
 		"underscore": {
-			reason: "no identifier of gcfg",
+			reason: "names have hyphens",
 			text:   "[Global]\nmy_key = a\n",
-			want:   []string{"cloud.conf:2:3: illegal character U+005F '_'"},
+			want:   []string{"cloud.conf:2:3: names have hyphens and no underscores, did you mean my-key?"},
+		},
+		"underscore in a text": {
+			reason: "a line that is no key may be a password",
+			text:   "[Global]\nmy_text\n",
+			want:   []string{"cloud.conf:2:3: a line must be a section such as [Global], or a key and its value"},
+		},
+		"tab in YAML": {
+			reason: "at its own line",
+			text:   "global:\n  name: a\n\tcount: 3\n",
+			want:   []string{"cloud.conf:3: a line cannot begin with a tab"},
+		},
+		"colon without a space": {
+			reason: "at its own line",
+			text:   "global:\n  name:a\n  count: 3\n",
+			want:   []string{"cloud.conf:2: there must be a space after the colon"},
 		},
 		"backslash": {
 			reason: `DOMAIN\user must be quoted and doubled`,
 			text:   "[Global]\nname = DOMAIN\\user\n",
-			want:   []string{`cloud.conf:2:8: unquoted '\' must be followed by new line or double quote`},
+			want:   []string{`cloud.conf:2:8: a backslash must be doubled and in quotes, as in "a\\b"`},
 		},
 		"empty subsection": {
 			reason: "gcfg accepts no empty name",
 			text:   "[VirtualCenter \"\"]\n",
-			want:   []string{"cloud.conf:1:16: empty subsection name"},
+			want:   []string{"cloud.conf:1:16: the name in the quotes is missing"},
 		},
 		"unknown anchor": {
 			reason: "the YAML parser repeats text, which may be a password",
 			text:   "global:\n  token: *hunter2\n",
-			want:   []string{"as YAML: cloud.conf: unknown anchor (text) referenced"},
+			want:   []string{"cloud.conf: unknown anchor (text) referenced"},
 		},
 		"key set twice": {
 			reason: "all of them, with their places",
 			text:   "global:\n  name: a\n  name: b\nvcenter: {}\nvcenter: {}\n",
-			want:   []string{"cloud.conf:3:3: key is set twice\ncloud.conf:5:1: key is set twice"},
+			want:   []string{"cloud.conf:3:3: name is set twice\ncloud.conf:5:1: vcenter is set twice"},
 		},
 		"key set twice in two spellings": {
 			reason: "the last one would win unseen",
@@ -106,12 +118,12 @@ func TestParseErrors(t *testing.T) {
 		"two documents": {
 			reason: "which of them should count?",
 			text:   "global: {}\n---\nglobal: {}\n",
-			want:   []string{"as YAML: cloud.conf:3: more than one YAML document"},
+			want:   []string{"cloud.conf:3: more than one YAML document"},
 		},
 		"broken second document": {
 			reason: "it is not passed over",
 			text:   "global: {}\n---\n{\n",
-			want:   []string{"as YAML: cloud.conf:3: did not find expected node content"},
+			want:   []string{"cloud.conf:3: the line does not continue the one before"},
 		},
 		"merge of a scalar": {
 			reason: "a merge key takes mappings",
@@ -126,7 +138,7 @@ func TestParseErrors(t *testing.T) {
 		"not UTF-8": {
 			reason: "neither format allows it",
 			text:   "[Global]\nname = \xff\n",
-			want:   []string{"as gcfg: cloud.conf:2:8: illegal UTF-8 encoding", "as YAML:"},
+			want:   []string{"cloud.conf:2:8: the text is not in UTF-8"},
 		},
 		"too many settings": {
 			reason: "aliases multiply",
@@ -227,8 +239,8 @@ func TestReadFrom(t *testing.T) {
 	}{
 		"broken reader": {"the cause is kept", iotest.ErrReader(broken), "read cloud-config cloud-config: broken"},
 		"too large":     {"no Secret is larger", bytes.NewReader(bytes.Repeat([]byte("#"), 1<<20+1)), "larger than 1048576 bytes"},
-		"named":         {"the name of a reader is used", named{strings.NewReader("[")}, "some.conf:1:2: expected section name"},
-		"no name":       {"others are the cloud-config", strings.NewReader("["), "cloud-config:1:2: expected section name"},
+		"named":         {"the name of a reader is used", named{strings.NewReader("[")}, "some.conf:1:2: the name of a section is missing"},
+		"no name":       {"others are the cloud-config", strings.NewReader("["), "cloud-config:1:2: the name of a section is missing"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

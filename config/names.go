@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,6 +22,27 @@ func (f field) takesList() bool {
 // takesMapping reports whether a mapping can be the value of the key.
 func (f field) takesMapping() bool {
 	return f.value.Kind() == reflect.Map
+}
+
+// repeats reports whether each line of the key adds a value.
+func (f field) repeats() bool {
+	return f.value.Kind() == reflect.Slice && f.value.Type().Name() == ""
+}
+
+// kind returns the kind of values that gcfg reads. It is invalid for a type that reads its text itself.
+func (f field) kind() reflect.Kind {
+	if !f.value.IsValid() {
+		return reflect.Invalid
+	}
+	t := f.value.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return reflect.Invalid
+	}
+
+	return t.Kind()
 }
 
 // fields lists the keys of all sections of the targets in the order they are

@@ -47,9 +47,8 @@ type Problem struct {
 	Severity Severity
 	Message  string
 
-	// unknown marks a name that no reader of the file has: strict files
-	// make it an error.
-	unknown bool
+	// strict marks a warning that strict files make an error.
+	strict bool
 }
 
 // String formats the problem with its place, without its severity.
@@ -74,6 +73,12 @@ func (p *Problems) Warnf(at Position, format string, args ...any) {
 	*p = append(*p, Problem{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
+// strictf adds a warning that strict files make an error.
+func (p *Problems) strictf(at Position, format string, args ...any) {
+	p.Warnf(at, format, args...)
+	(*p)[len(*p)-1].strict = true
+}
+
 // Err joins all errors into one, or returns nil where there are none.
 func (p Problems) Err() error {
 	var errs []error
@@ -86,11 +91,12 @@ func (p Problems) Err() error {
 	return errors.Join(errs...)
 }
 
-// Strict returns the problems with every unknown name as an error.
+// Strict returns the problems of a strict file: unknown names, what is set twice and values that
+// may be cut are errors.
 func (p Problems) Strict() Problems {
 	strict := slices.Clone(p)
 	for i := range strict {
-		if strict[i].unknown {
+		if strict[i].strict {
 			strict[i].Severity = Error
 		}
 	}

@@ -47,7 +47,7 @@ func Select(file *File, parseErr error, flag Flag, registered []string) (string,
 	case file != nil:
 		name, err := file.Provider()
 		if err != nil {
-			return "", fmt.Errorf("%w, known are: %s", err, known)
+			return "", fmt.Errorf("%w: set it to one of: %s", err, known)
 		}
 		fromFile = name
 	}
@@ -83,6 +83,33 @@ func noProvider(file *File, known string) error {
 	case file.Empty():
 		return fmt.Errorf("no cloud provider chosen: %s is empty: set %s in it to one of: %s", file.Path, key, known)
 	}
+	err := fmt.Errorf("no cloud provider chosen: set %s in %s to one of: %s", file.Spell(Schema{}, key), file.Path, known)
+	for _, e := range file.entries {
+		if mistake := mistypedProvider(file.Format, e); mistake != "" {
+			return fmt.Errorf("%w\n%s: %s", err, e.at, mistake)
+		}
+	}
 
-	return fmt.Errorf("no cloud provider chosen: set %s in %s to one of: %s", file.Spell(Schema{}, key), file.Path, known)
+	return err
+}
+
+// mistypedProvider tells of a section or a key that may be the one for the provider.
+func mistypedProvider(format Format, e entry) string {
+	section, key := spell(format, Schema{}, Name{Section: "Global"}), "provider"
+	inGlobal := strings.EqualFold(e.name.Section, "Global")
+	switch {
+	case e.name.Key == "" && inGlobal && e.name.Sub != "":
+		return fmt.Sprintf("section %s takes no name in quotes: %s is ignored", section, e.written)
+	case e.name.Key == "" && inGlobal && e.fault != "":
+		return e.written + " " + e.fault
+	case e.name.Key == "" && !inGlobal && nearest(e.name.Section, []string{"Global"}) != "":
+		return fmt.Sprintf("unknown section %s, did you mean %s?", e.written, section)
+	case e.name.Key == "" && strings.EqualFold(e.name.Section, key),
+		!inGlobal && strings.EqualFold(e.name.Key, key):
+		return fmt.Sprintf("%s is in the wrong section, did you mean %s?", e.written, spell(format, Schema{}, Name{Section: "Global", Key: key}))
+	case inGlobal && e.name.Key != "" && (nearest(e.name.Key, []string{key}) != "" || strings.Contains(strings.ToLower(e.name.Key), key)):
+		return fmt.Sprintf("unknown key %s, did you mean %s?", e.written, key)
+	}
+
+	return ""
 }

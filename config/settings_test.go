@@ -77,7 +77,7 @@ func TestSettingsDecode(t *testing.T) {
 	}
 	bad := parse(t, "[Controllers]\nkube-api-burst = 99999999999\nconcurrent-node-syncs = 1.5\n")
 	compare(t, "numbers that do not fit", []string{
-		`error: cloud.conf:2:1: [Controllers] kube-api-burst: failed to parse "99999999999" as int32: integer overflow on token 99999999999`,
-		`error: cloud.conf:3:1: [Controllers] concurrent-node-syncs: failed to parse "1.5" as int32: extra characters ".5"`,
+		`error: cloud.conf:2:1: [Controllers] kube-api-burst: "99999999999" must be a whole number up to 2147483647`,
+		`error: cloud.conf:3:1: [Controllers] concurrent-node-syncs: "1.5" must be a whole number up to 2147483647`,
 	}, describe(bad.Decode(config.Schema{}, config.NewSettings())))
 }

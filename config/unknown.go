@@ -54,16 +54,30 @@ func (d *decoder) unknownKey(e entry) {
 		return
 	}
 	var keys []string
+	suggestion := ""
 	for _, f := range d.fields {
-		if strings.EqualFold(f.name.Section, e.name.Section) {
+		switch {
+		case strings.EqualFold(f.name.Section, e.name.Section):
 			keys = append(keys, f.name.Key)
+		case strings.EqualFold(f.name.Key, e.name.Key) && suggestion == "":
+			suggestion = d.spellKey(f.name)
 		}
 	}
-	suggestion := nearest(e.name.Key, keys)
-	if d.format == YAML {
-		suggestion = camel(suggestion)
+	if near := nearest(e.name.Key, keys); suggestion == "" && d.format == YAML {
+		suggestion = camel(near)
+	} else if suggestion == "" {
+		suggestion = near
 	}
 	d.unknownName(e.at, "unknown key "+e.written, suggestion)
+}
+
+// spellKey writes a key of another section the way the file would.
+func (d *decoder) spellKey(name Name) string {
+	if d.sections[name.Section] {
+		name.Sub = "…"
+	}
+
+	return spell(d.format, d.schema, name)
 }
 
 // foreign notes a name that another program owns, once.
@@ -80,7 +94,7 @@ func (d *decoder) unknownName(at Position, message, suggestion string) {
 	if suggestion != "" {
 		message += ", did you mean " + suggestion + "?"
 	}
-	d.problems = append(d.problems, Problem{Position: at, Severity: Warning, Message: message, unknown: true})
+	d.problems.strictf(at, "%s", message)
 }
 
 // first reports whether this is the first report about a name.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,43 +25,64 @@ var quoted = regexp.MustCompile("(?s)['\"`].*['\"`]")
 // yamlLine is how the YAML parser formats a position.
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
-// yamlRoot is the top of a YAML document.
-type yamlRoot struct {
-	node *yaml.Node
+// yamlMistakes are lines that YAML cannot mean, which its parser reports in other lines or words.
+var yamlMistakes = []struct {
+	line *regexp.Regexp
+	text string
+}{
+	{regexp.MustCompile(`^ *\t`), "a line cannot begin with a tab: indent it with spaces"},
+	{regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9-]*:[^\s:/]`), "there must be a space after the colon, as in provider: vsphere"},
 }
 
-func (r yamlRoot) isMapping() bool {
-	return r.node != nil && r.node.Kind == yaml.MappingNode
+// yamlErrors says how to write what the YAML parser cannot read, by the beginning of its error.
+var yamlErrors = []struct{ parser, text string }{
+	{"mapping values are not allowed", "a line has one key: put a value that has a colon in it in quotes, and indent keys of one mapping alike"},
+	{"could not find expected ':'", "there must be a colon and a space after a key, as in provider: vsphere"},
+	{"did not find expected", "the line does not continue the one before: check its indentation, quotes and brackets"},
+	{"found unexpected end of stream", "the quotes of a value are not closed"},
+	{"found character that cannot start", "put a value that begins with this character in quotes"},
 }
 
-// parseYAML reads the one document of a YAML text. Empty documents after it, as
+// parseYAML reads the one document of a YAML text, a mapping of sections. Empty documents after it, as
 // a last line of --- makes them, do no harm.
-func parseYAML(path string, text []byte) (yamlRoot, error) {
-	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
-	var root yamlRoot
+func parseYAML(path string, text []byte) ([]entry, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var root *yaml.Node
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
 		switch {
 		case errors.Is(err, io.EOF):
-			return root, nil
+			return yamlEntries(path, root)
 		case err != nil:
-			return yamlRoot{}, yamlError(path, err)
-		case root.node == nil:
-			root.node = document.Content[0]
+			return nil, yamlError(path, text, err)
+		case root == nil:
+			root = document.Content[0]
 		case !isNull(document.Content[0]):
-			return yamlRoot{}, fmt.Errorf("%s:%d: more than one YAML document", path, document.Content[0].Line)
+			return nil, fmt.Errorf("%s:%d: more than one YAML document", path, document.Content[0].Line)
 		}
 	}
 }
 
 // yamlError adds a position to an error of the YAML parser as all others have it,
 // and takes the text of the file out.
-func yamlError(path string, err error) error {
+func yamlError(path string, text []byte, err error) error {
+	for number, line := range bytes.Split(text, []byte("\n")) {
+		for _, mistake := range yamlMistakes {
+			if mistake.line.Match(line) {
+				return fmt.Errorf("%s:%d: %s", path, number+1, mistake.text)
+			}
+		}
+	}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if line := yamlLine.FindStringSubmatch(message); line != nil {
 		path += ":" + line[1]
 		message = message[len(line[0]):]
+	}
+	for _, known := range yamlErrors {
+		if strings.HasPrefix(message, known.parser) {
+			message = known.text
+		}
 	}
 
 	return fmt.Errorf("%s: %s", path, quoted.ReplaceAllString(message, "(text)"))
@@ -77,9 +99,12 @@ func yamlError(path string, err error) error {
 // One decoder, one set of names and one way to report problems then serve both
 // formats. What gcfg cannot express is noted in the entry. The decoder reports it if
 // the name is one of its targets; under a name of another program it is no problem.
-func yamlEntries(path string, root yamlRoot) ([]entry, error) {
+func yamlEntries(path string, root *yaml.Node) ([]entry, error) {
+	if root == nil || root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s:1: a cloud-config has sections such as [Global], or is a YAML mapping of sections such as global", path)
+	}
 	w := yamlWalker{path: path, set: map[Name]bool{}}
-	for key, body := range w.pairs(root.node) {
+	for key, body := range w.pairs(root) {
 		w.section(Name{Section: key.Value}, key, body)
 	}
 
@@ -149,6 +174,9 @@ func (w *yamlWalker) key(section Name, key, value *yaml.Node) {
 	if err == nil {
 		e.literal, err = quote(text)
 	}
+	if strings.Trim(text, otherQuotes) != text {
+		e.doubt = doubtfulQuotes(text)
+	}
 	if err != nil {
 		e.fault = err.Error()
 	}
@@ -205,7 +233,7 @@ func (w *yamlWalker) eachPair(mapping *yaml.Node, seen map[string]bool, depth in
 			continue
 		case seen[key.Value]:
 			if depth == 0 {
-				w.problems.Errorf(w.position(key), "key is set twice")
+				w.problems.Errorf(w.position(key), "%s is set twice", key.Value)
 			}
 
 			continue
