@@ -201,6 +201,22 @@ func (f *File) At(schema Schema, name Name) Position {
 	return at
 }
 
+// Lines returns where the values of a key are of which each line adds one.
+func (f *File) Lines(schema Schema, name Name) []Position {
+	var lines []Position
+	for _, e := range f.entries {
+		switch {
+		case schema.canonical(e.name).fold() != name.fold():
+		case e.blank:
+			lines = nil // it removes the values before it
+		default:
+			lines = append(lines, e.at)
+		}
+	}
+
+	return lines
+}
+
 // text formats a value for people, without credentials in URLs. An empty secret shows that it is
 // empty.
 func text(value reflect.Value) string {
@@ -212,6 +228,10 @@ func text(value reflect.Value) string {
 	}
 	if value.Kind() == reflect.String && value.Len() == 0 {
 		return ""
+	}
+
+	if lines, ok := value.Interface().([]string); ok {
+		return List(lines).String()
 	}
 
 	return RedactURLs(fmt.Sprint(value.Interface()))

@@ -106,6 +106,10 @@ func (d *decoder) first(name Name) bool {
 	return !seen
 }
 
+// Nearest returns the known name that a mistyped one was probably meant to be, or nothing where none
+// is near.
+func Nearest(name string, known ...string) string { return nearest(name, known) }
+
 // nearest returns the known name that a mistyped one was probably meant to be,
 // or nothing where none is near.
 func nearest(name string, known []string) string {

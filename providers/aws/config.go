@@ -3,7 +3,6 @@ package aws
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
@@ -96,7 +95,7 @@ type Global struct {
 	// NodeIPFamilies are the IP families of node addresses, ipv4 or ipv6. Use one
 	// line for each, the preferred one first.
 	// Default: ipv4
-	NodeIPFamilies Families
+	NodeIPFamilies []string
 	// ClusterServiceLoadBalancerHealthProbeMode is the target of health checks if
 	// the external traffic policy is Cluster: the node port of the Service
 	// (ServiceNodePort), or kube-proxy on one port for all Services (Shared).
@@ -173,20 +172,6 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 
 	return nil
 }
-
-// Families are names of IP families, the preferred one first. Each line of a
-// file adds one.
-type Families []string
-
-// UnmarshalText adds a name. The names are validated once all are read.
-func (f *Families) UnmarshalText(text []byte) error {
-	*f = append(*f, strings.TrimSpace(string(text)))
-
-	return nil
-}
-
-// String returns the list on one line.
-func (f Families) String() string { return strings.Join(f, ",") }
 
 // schema describes the keys of files for AWS that are not in Config.
 func schema() config.Schema {

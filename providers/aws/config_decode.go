@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 	"github.com/multicloud-ccm/multicloud-ccm/providers/aws/internal/cluster"
@@ -54,6 +57,7 @@ func resolve(file *config.File) *resolver {
 	r.config.deleteByName, r.config.deletionLimit = r.Settings.NodeDeletion.ByName, r.Settings.NodeDeletion.Limit
 	r.config.maxTargets = r.Settings.LoadBalancer.MaxTargets
 	r.chooseRegion()
+	r.checkIDs()
 	r.checkCluster()
 	r.checkRole()
 	r.chooseFamilies()
@@ -78,6 +82,8 @@ func (r *resolver) warnf(key, format string, args ...any) { r.Warnf(globalName(k
 func (r *resolver) chooseRegion() {
 	g := &r.config.Global
 	if g.Zone == "" {
+		r.checkRegion(globalName("Region"), g.Region)
+
 		return
 	}
 	region := inventory.RegionOfZone(g.Zone)
@@ -86,9 +92,12 @@ func (r *resolver) chooseRegion() {
 		r.errorf("Zone", "%q is not an availability zone such as us-west-2a", g.Zone)
 
 		return
+	case region == g.Zone:
+		r.warnf("Zone", "%q is a region: set Region, or a zone such as %[1]sa", g.Zone)
 	case g.Region != "" && g.Region != region:
 		r.warnf("Region", "%s is ignored: Zone is in %s", g.Region, region)
 	}
+	r.checkRegion(globalName("Zone"), region)
 	g.Region = region
 	r.Origins[globalName("Region")] = "that of Zone at " + r.Origin(globalName("Zone"))
 }
@@ -101,28 +110,36 @@ func (r *resolver) checkCluster() {
 }
 
 func (r *resolver) checkRole() {
-	if g := r.config.Global; g.SourceARN != "" && g.RoleARN == "" {
+	g := r.config.Global
+	if g.SourceARN != "" && g.RoleARN == "" {
 		r.warnf("SourceARN", "is ignored without RoleARN")
+	} else if g.SourceARN != "" && !arn.IsARN(g.SourceARN) {
+		r.warnf("SourceARN", "%q is not an ARN such as arn:aws:eks:us-west-2:123456789012:cluster/name", g.SourceARN)
 	}
 }
 
 func (r *resolver) chooseFamilies() {
-	g := &r.config.Global
-	config.DefaultList(r.Resolver, globalName("NodeIPFamilies"), &g.NodeIPFamilies, string(address.IPv4))
-	for _, name := range g.NodeIPFamilies {
-		family := address.Family(name)
+	name, g := globalName("NodeIPFamilies"), &r.config.Global
+	lines := r.File.Lines(r.Schema, name)
+	config.DefaultList(r.Resolver, name, &g.NodeIPFamilies, string(address.IPv4))
+	var unknown config.Problems
+	for i, item := range g.NodeIPFamilies {
+		family := address.Family(strings.TrimSpace(item))
 		switch {
 		case family != address.IPv4 && family != address.IPv6:
-			r.warnf("NodeIPFamilies", "%q is ignored: a line must be ipv4 or ipv6", name)
+			unknown.Warnf(lines[i], "%s: %q must be ipv4 or ipv6: write one line for each, the preferred one first", name, item)
 		case slices.Contains(r.config.families, family):
-			r.warnf("NodeIPFamilies", "%s is listed twice", name)
+			r.Problems.Warnf(lines[i], "%s: %s is listed twice", name, family)
 		default:
 			r.config.families = append(r.config.families, family)
 		}
 	}
-	if len(r.config.families) == 0 {
-		r.errorf("NodeIPFamilies", "no family is left for node addresses in %q: a line must be ipv4 or ipv6", []string(g.NodeIPFamilies))
+	if len(r.config.families) == 0 { // without any, Nodes have no addresses
+		for i := range unknown {
+			unknown[i].Severity = config.Error
+		}
 	}
+	r.Problems = append(r.Problems, unknown...)
 }
 
 func (r *resolver) compileTopology() {
@@ -146,6 +163,7 @@ func (r *resolver) checkNetworkSettings() {
 	const (
 		modeKey = "ClusterServiceLoadBalancerHealthProbeMode"
 		portKey = "ClusterServiceSharedLoadBalancerHealthProbePort"
+		pathKey = "ClusterServiceSharedLoadBalancerHealthProbePath"
 	)
 	config.Default(r.Resolver, globalName(modeKey), &g.ClusterServiceLoadBalancerHealthProbeMode, probeServicePort)
 	if mode := g.ClusterServiceLoadBalancerHealthProbeMode; mode != probeServicePort && mode != probeShared {
@@ -158,8 +176,10 @@ func (r *resolver) checkNetworkSettings() {
 	if port := g.ClusterServiceSharedLoadBalancerHealthProbePort; port < 0 || port > 65535 {
 		r.errorf(portKey, "%d is not a port number (1 to 65535)", port)
 	}
-	config.Default(r.Resolver, globalName("ClusterServiceSharedLoadBalancerHealthProbePath"),
-		&g.ClusterServiceSharedLoadBalancerHealthProbePath, defaultProbePath)
+	config.Default(r.Resolver, globalName(pathKey), &g.ClusterServiceSharedLoadBalancerHealthProbePath, defaultProbePath)
+	if path := g.ClusterServiceSharedLoadBalancerHealthProbePath; !strings.HasPrefix(path, "/") {
+		r.warnf(pathKey, "%q does not begin with a slash, as in %s", path, defaultProbePath)
+	}
 }
 
 // clusterID returns the cluster of the file, the zero value if there is none.

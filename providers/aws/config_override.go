@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -73,9 +74,14 @@ func (r *resolver) collectOverrides() {
 // services returns one override for each service of a section.
 func (r *resolver) services(section string, o *ServiceOverride) []written {
 	services, known := apis[strings.ToLower(o.Service)]
+	names := []string{string(client.ServiceEC2), string(client.ServiceELB), string(client.ServiceELBV2), string(client.ServiceSTS), string(client.ServiceIMDS)}
 	if !known {
-		r.Warnf(overrideName(section, "Service"), "%q is no service that this provider calls: %s is ignored",
-			o.Service, overrideName(section, ""))
+		near := ""
+		if name := config.Nearest(o.Service, names...); name != "" {
+			near = fmt.Sprintf(", did you mean %s?", name)
+		}
+		r.Warnf(overrideName(section, "Service"), "%q is no service that this provider calls: %s is ignored%s",
+			o.Service, overrideName(section, ""), near)
 	}
 	list := make([]written, len(services))
 	for i, service := range services {
@@ -112,8 +118,30 @@ func (r *resolver) checkOverride(section string, o *ServiceOverride) bool {
 			r.Errorf(overrideName(section, "URL"), "%v", err)
 		}
 	}
+	complete := len(r.Problems) == before
+	r.checkEndpoint(section, o)
 
-	return len(r.Problems) == before
+	return complete
+}
+
+// checkEndpoint warns of an endpoint that gets credentials in plain text, or that no region has. The instance metadata
+// has neither.
+func (r *resolver) checkEndpoint(section string, o *ServiceOverride) {
+	if slices.Contains(apis[strings.ToLower(o.Service)], client.ServiceIMDS) {
+		return
+	}
+	if endpoint, err := url.Parse(o.URL); err == nil && endpoint.Scheme == "http" && !isLoopback(endpoint.Hostname()) {
+		r.Warnf(overrideName(section, "URL"), "requests have credentials, which http does not encrypt: use https://")
+	}
+	if own := r.config.Global.Region; own != "" && own != o.Region && regionProblem(o.Region) != "" {
+		r.Warnf(overrideName(section, "Region"), "%s", regionProblem(o.Region))
+	}
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+
+	return err == nil && addr.IsLoopback() || host == "localhost"
 }
 
 // checkURL returns an error if an endpoint is not valid.

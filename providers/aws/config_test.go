@@ -40,7 +40,7 @@ func problemLines(problems config.Problems) []string {
 // byDefault is what no file means.
 func byDefault() Global {
 	return Global{
-		NodeIPFamilies: Families{"ipv4"},
+		NodeIPFamilies: []string{"ipv4"},
 		ClusterServiceLoadBalancerHealthProbeMode:       "ServiceNodePort",
 		ClusterServiceSharedLoadBalancerHealthProbePort: 10256,
 		ClusterServiceSharedLoadBalancerHealthProbePath: "/healthz",
@@ -93,7 +93,7 @@ func TestEveryKey(t *testing.T) {
 		Zone: "us-west-2-lax-1a", Region: "us-west-2", VPC: "vpc-1", SubnetID: "subnet-1", RouteTableID: "rtb-1",
 		RoleARN: "arn:aws:iam::123456789012:role/ccm", SourceARN: "arn:aws:eks:us-west-2:123456789012:cluster/demo",
 		KubernetesClusterTag: "demo", KubernetesClusterID: "demo",
-		DisableSecurityGroupIngress: true, ElbSecurityGroup: "sg-1", NodeIPFamilies: Families{"ipv6", "ipv4"},
+		DisableSecurityGroupIngress: true, ElbSecurityGroup: "sg-1", NodeIPFamilies: []string{"ipv6", "ipv4"},
 		ClusterServiceLoadBalancerHealthProbeMode: "Shared", ClusterServiceSharedLoadBalancerHealthProbePort: 10300,
 		ClusterServiceSharedLoadBalancerHealthProbePath: "/ready", SupportedTopologyInstanceTypePattern: `^p5\.`,
 		NLBSecurityGroupMode: "Managed",
@@ -170,6 +170,44 @@ func TestProblems(t *testing.T) {
 		"zone and region": {"the zone wins, with a warning", "[Global]\nZone = us-east-1a\nRegion = us-west-2", []string{
 			`warning: aws.conf:3:1: [Global] Region: us-west-2 is ignored: Zone is in us-east-1`,
 		}},
+		"region as a zone": {"AWS-CONFIG-2: the region is used", "[Global]\nZone = us-east-1", []string{
+			`warning: aws.conf:2:1: [Global] Zone: "us-east-1" is a region: set Region, or a zone such as us-east-1a`,
+		}},
+		"region": {"AWS-CONFIG-11: no such direction", "[Global]\nRegion = eu-centrall-1", []string{
+			`warning: aws.conf:2:1: [Global] Region: "eu-centrall-1" is not a known region, did you mean eu-central-1?`,
+		}},
+		"region of a zone": {"AWS-CONFIG-11: no such area", "[Global]\nZone = us-gvo-west-1a", []string{
+			`warning: aws.conf:2:1: [Global] Zone: "us-gvo-west-1" is not a known region, did you mean us-gov-west-1?`,
+		}},
+		"another region": {"AWS-CONFIG-11: nothing is near", "[Global]\nRegion = moon-base-1", []string{
+			`warning: aws.conf:2:1: [Global] Region: "moon-base-1" is not a known region`,
+		}},
+		"new region":       {"AWS-CONFIG-11: AWS adds numbers", "[Global]\nRegion = ap-southeast-99", nil},
+		"sovereign region": {"AWS-CONFIG-11: two words", "[Global]\nZone = eusc-de-east-1a", nil},
+		"own region":       {"AWS-CONFIG-11: a cloud with the API of AWS", "[Global]\nRegion = RegionOne\n" + full("1", "ec2", "RegionOne", "https://ec2.example.com"), nil},
+		"IDs": {"AWS-CONFIG-11: names in place of IDs", "[Global]\nVPC = my vpc\nSubnetID = subnet-\nRouteTableID = main\nElbSecurityGroup = sg-0a1b", []string{
+			`warning: aws.conf:2:1: [Global] VPC: "my vpc" is not an ID such as vpc-0123456789abcdef0`,
+			`warning: aws.conf:3:1: [Global] SubnetID: "subnet-" is not an ID such as subnet-0123456789abcdef0`,
+			`warning: aws.conf:4:1: [Global] RouteTableID: "main" is not an ID such as rtb-0123456789abcdef0`,
+		}},
+		"source": {"AWS-CONFIG-3: SourceARN is an ARN", "[Global]\nRoleARN = arn:aws:iam::123456789012:role/ccm\nSourceARN = demo", []string{
+			`warning: aws.conf:3:1: [Global] SourceARN: "demo" is not an ARN such as arn:aws:eks:us-west-2:123456789012:cluster/name`,
+		}},
+		"probe path": {"AWS-CONFIG-11: AWS refuses it", "[Global]\nClusterServiceSharedLoadBalancerHealthProbePath = ready", []string{
+			`warning: aws.conf:2:1: [Global] ClusterServiceSharedLoadBalancerHealthProbePath: "ready" does not begin with a slash, as in /healthz`,
+		}},
+		"plain endpoint": {
+			"AWS-CONFIG-11: session tokens in plain text, but not of the metadata and of a tunnel",
+			"[Global]\nRegion = eu-west-1\n" + full("1", "ec2", "eu-west-1", "http://ec2.example.com") +
+				full("2", "ec2imds", "any", "http://169.254.169.254") + full("3", "sts", "eu-west-1", "http://localhost:8080"), []string{
+				`warning: aws.conf:6:1: [ServiceOverride "1"] URL: requests have credentials, which http does not encrypt: use https://`,
+			},
+		},
+		"endpoint of a mistyped region": {
+			"AWS-CONFIG-11: it has no effect", "[Global]\nRegion = eu-west-1\n" + full("1", "ec2", "eu-wset-1", "https://ec2.example.com") + full("2", "ec2", "eu-west-2", "https://ec2.example.com"), []string{
+				`warning: aws.conf:5:1: [ServiceOverride "1"] Region: "eu-wset-1" is not a known region, did you mean eu-west-1?`,
+			},
+		},
 		"role": {"AWS-CONFIG-3: RoleARN must be an ARN", "[Global]\nRoleARN = ccm", []string{
 			`error: aws.conf:2:1: [Global] RoleARN: "ccm" is not an ARN such as arn:aws:iam::123456789012:role/name`,
 		}},
@@ -182,12 +220,11 @@ func TestProblems(t *testing.T) {
 		"clusters": {"AWS-CONFIG-3: both set and different", "[Global]\nKubernetesClusterTag = a\nKubernetesClusterID = b", []string{
 			`error: aws.conf:3:1: [Global] KubernetesClusterID: "b" is not the same as KubernetesClusterTag, which is "a"`,
 		}},
-		"one family": {"AWS-CONFIG-5: the unknown is ignored", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipx", []string{
-			`warning: aws.conf:3:1: [Global] NodeIPFamilies: "ipx" is ignored: a line must be ipv4 or ipv6`,
+		"one family": {"AWS-CONFIG-5: the unknown is ignored, at its own line", "[Global]\nNodeIPFamilies = ipx\nNodeIPFamilies = ipv4", []string{
+			`warning: aws.conf:2:1: [Global] NodeIPFamilies: "ipx" must be ipv4 or ipv6: write one line for each, the preferred one first`,
 		}},
 		"no family": {"AWS-CONFIG-5: no usable family", "[Global]\nNodeIPFamilies = ipv4,ipv6", []string{
-			`warning: aws.conf:2:1: [Global] NodeIPFamilies: "ipv4,ipv6" is ignored: a line must be ipv4 or ipv6`,
-			`error: aws.conf:2:1: [Global] NodeIPFamilies: no family is left for node addresses in ["ipv4,ipv6"]: a line must be ipv4 or ipv6`,
+			`error: aws.conf:2:1: [Global] NodeIPFamilies: "ipv4,ipv6" must be ipv4 or ipv6: write one line for each, the preferred one first`,
 		}},
 		"family twice": {"AWS-CONFIG-5: the second one is ignored", "[Global]\nNodeIPFamilies = ipv4\nNodeIPFamilies = ipv4", []string{
 			`warning: aws.conf:3:1: [Global] NodeIPFamilies: ipv4 is listed twice`,
@@ -221,7 +258,7 @@ func TestProblems(t *testing.T) {
 			`error: aws.conf: a cloud-config for aws is not written in YAML but in sections such as [Global]`,
 		}},
 		"bool": {"a bad value is an error", "[Global]\nDisableSecurityGroupIngress = maybe", []string{
-			`error: aws.conf:2:1: [Global] DisableSecurityGroupIngress: failed to parse bool ` + "`maybe`",
+			`error: aws.conf:2:1: [Global] DisableSecurityGroupIngress: "maybe" must be true or false`,
 		}},
 		"all at once": {"one run reports everything", "[Global]\nZone = x\nRoleARN = y\n[Controllers]\nkube-api-qps = 0", []string{
 			`error: aws.conf:2:1: [Global] Zone: "x" is not an availability zone such as us-west-2a`,
@@ -274,8 +311,8 @@ func full(name, service, region, url string) string {
 // TestServiceNames covers AWS-CONFIG-9: which names mean which API.
 func TestServiceNames(t *testing.T) {
 	t.Parallel()
-	unknown := func(name string) []string {
-		return []string{`warning: aws.conf:2:1: [ServiceOverride "1"] Service: "` + name + `" is no service that this provider calls: [ServiceOverride "1"] is ignored`}
+	unknown := func(name, near string) []string {
+		return []string{`warning: aws.conf:2:1: [ServiceOverride "1"] Service: "` + name + `" is no service that this provider calls: [ServiceOverride "1"] is ignored` + near}
 	}
 	cases := map[string]struct {
 		reason   string
@@ -295,8 +332,8 @@ func TestServiceNames(t *testing.T) {
 		"eLasticLoadBalancing":      {reason: "AWS-CONFIG-9: whatever the case", want: []client.Service{client.ServiceELB, client.ServiceELBV2}},
 		"ELASTIC LOAD BALANCING V2": {reason: "AWS-CONFIG-9: whatever the case", want: []client.Service{client.ServiceELBV2}},
 		"kms":                       {reason: "AWS-CONFIG-9: known in any case"},
-		"s3":                        {reason: "AWS-CONFIG-9: a warning", problems: unknown("s3")},
-		"ec 2":                      {reason: "AWS-CONFIG-9: a warning", problems: unknown("ec 2")},
+		"s3":                        {reason: "AWS-CONFIG-9: a warning", problems: unknown("s3", "")},
+		"ec 2":                      {reason: "AWS-CONFIG-9: a warning", problems: unknown("ec 2", ", did you mean EC2?")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
