@@ -36,6 +36,7 @@ type File struct {
 
 	data    []byte
 	entries []entry
+	once    bool
 }
 
 // Name is the full name of a setting. Sub is empty in a section without
@@ -95,21 +96,44 @@ func Read(path string) (*File, error) {
 	return ReadFrom(f)
 }
 
-// ReadFrom parses a cloud-config from an open reader, as a cloud provider
-// factory gets it. A reader with a name, such as *os.File, sets it in
-// messages.
+// ReadFrom parses a cloud-config from an open reader. A reader with a name, such as *os.File, sets
+// it in messages. What [File.Reader] returns is the file itself.
 func ReadFrom(r io.Reader) (*File, error) {
-	path := "cloud-config"
+	if handed, ok := r.(*fileReader); ok {
+		return handed.file, nil
+	}
+	path, once := "cloud-config", false
 	if named, ok := r.(interface{ Name() string }); ok {
 		path = named.Name()
+	}
+	if opened, ok := r.(*os.File); ok {
+		info, err := opened.Stat()
+		once = err == nil && !info.Mode().IsRegular()
 	}
 	data, err := readAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("read cloud-config %s: %w", path, err)
 	}
+	file, err := Parse(path, data)
+	if err == nil {
+		file.once = once
+	}
 
-	return Parse(path, data)
+	return file, err
 }
+
+// fileReader reads the content of a file that was parsed.
+type fileReader struct {
+	*bytes.Reader
+
+	file *File
+}
+
+// Reader returns the content of the file, for the factory of a provider.
+func (f *File) Reader() io.Reader { return &fileReader{Reader: bytes.NewReader(f.data), file: f} }
+
+// ReadOnce reports whether the content cannot be read again: it is from a pipe such as /dev/fd/3.
+func (f *File) ReadOnce() bool { return f.once }
 
 // ReadFile is [os.ReadFile] for a file that a setting names, such as one with a
 // certificate: a larger one than a Secret can be is an error.

@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -348,5 +349,38 @@ func TestReadFile(t *testing.T) {
 	}
 	if _, err := config.ReadFile("/dev/zero"); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
 		t.Errorf("a file without an end: %v", err)
+	}
+}
+
+// FW-CONFIG-22: a pipe is read once, and handed on.
+func TestReadOnce(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := w.WriteString("[Global]\nname = a\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := config.Read(fmt.Sprintf("/dev/fd/%d", r.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !file.ReadOnce() {
+		t.Error("a pipe would be read again")
+	}
+	if again, err := config.ReadFrom(file.Reader()); again != file || err != nil {
+		t.Errorf("handed on as %v, %v", again, err)
+	}
+	regular := filepath.Join(t.TempDir(), "cloud.conf")
+	if err := os.WriteFile(regular, []byte("[Global]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if file, err := config.Read(regular); err != nil || file.ReadOnce() {
+		t.Errorf("a regular file would not be read again: %v", err)
 	}
 }

@@ -51,8 +51,14 @@ type Problem struct {
 	strict bool
 }
 
+// longestMessage is how many characters of a message are shown: a name in it can be a whole file.
+const longestMessage = 1000
+
 // String formats the problem with its place, without its severity.
 func (p Problem) String() string {
+	if text := []rune(p.Message); len(text) > longestMessage {
+		p.Message = string(text[:longestMessage]) + "…"
+	}
 	if p.Position == (Position{}) {
 		return p.Message
 	}
@@ -102,6 +108,26 @@ func (p Problems) Strict() Problems {
 	}
 
 	return strict
+}
+
+// limit returns each problem once, and at most so many. The last one stands for the others then.
+func (p Problems) limit(most int) Problems {
+	seen := map[Problem]bool{}
+	once := slices.DeleteFunc(slices.Clone(p), func(problem Problem) bool {
+		before := seen[problem]
+		seen[problem] = true
+
+		return before
+	})
+	if len(once) <= most {
+		return once
+	}
+	rest := Problem{Position: once[most].Position, Message: fmt.Sprintf("%d more problems", len(once)-most)}
+	for _, problem := range once[most:] {
+		rest.Severity, rest.strict = max(rest.Severity, problem.Severity), rest.strict || problem.strict
+	}
+
+	return append(once[:most:most], rest)
 }
 
 // Sort puts the problems in the order of the file; those without a line come first.

@@ -2,6 +2,16 @@ package config
 
 import "fmt"
 
+// Scope is what of a cloud-config is checked.
+type Scope int
+
+const (
+	// TextOnly opens no file that the cloud-config names: they are those of the Pod.
+	TextOnly Scope = iota
+	// WithFiles opens them, as at the start.
+	WithFiles
+)
+
 // Resolver converts a decoded cloud-config to settings. A provider decodes
 // a file with it, checks what the file sets, and fills in what it does not set.
 //
@@ -80,10 +90,14 @@ func DefaultList[L ~[]T, T any](r *Resolver, name Name, value *L, fallback ...T)
 	}
 }
 
-// Finish returns all problems in the order of the file. In a strict file an
+// mostProblems is how many problems of a file are listed.
+const mostProblems = 100
+
+// Finish returns all problems in the order of the file, each once. In a strict file an
 // unknown name is an error.
 func (r *Resolver) Finish() Problems {
 	r.Problems.Sort()
+	r.Problems = r.Problems.limit(mostProblems)
 	if r.Settings.Multicloud.Strict {
 		r.Problems = r.Problems.Strict()
 	}

@@ -81,7 +81,7 @@ func TestResolverDefaults(t *testing.T) {
 		"[Global] zones = y,z | default | default",
 		"[Global] nets =  | default | cloud.conf:1:1",
 		"[Global] limit =  | default | cloud.conf:1:1",
-		"[Global] hosts = [x] | cloud.conf:5:1 | cloud.conf:5:1",
+		"[Global] hosts = x | cloud.conf:5:1 | cloud.conf:5:1",
 		"[Global] labels = map[] | default | cloud.conf:1:1",
 	}, got)
 }

@@ -46,7 +46,7 @@ func TestConfigCommands(t *testing.T) {
 		"allow-down":      {reason: "no response is a warning", command: "validate --connect --allow-unproven", file: strings.Replace(good, "Ulm", "Thule", 1)},
 		"allow-refused":   {reason: "the cloud refuses it", command: "validate --connect --allow-unproven", file: strings.Replace(good, "Ulm", "Rome", 1), err: "is not proven: wrong password"},
 		"connect-wrong":   {reason: "nothing is proven that is not valid", command: "validate --connect", file: good + "city = Atlantis\n", err: "is not valid for provider plain"},
-		"explain-broken":  {reason: "nothing to explain", command: "explain", file: "[Global\n", err: "as gcfg"},
+		"explain-broken":  {reason: "nothing to explain", command: "explain", file: "[Global\n", err: "cloud.conf:1:8: a section must end with ]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestConfigCommandNeedsAFile(t *testing.T) {
 	cmd := newConfigCommand(testProviders())
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs([]string{"validate"})
-	wantError(t, "--cloud-config is missing", cmd.ExecuteContext(t.Context()))
+	wantError(t, "the cloud-config is missing", cmd.ExecuteContext(t.Context()))
 }
 
 // The command is the framework's with our defaults, flags and subcommands.
@@ -115,6 +115,11 @@ func TestNewCommand(t *testing.T) {
 		if f := cmd.Flags().Lookup(flag); f == nil || f.DefValue != value {
 			t.Errorf("--%s is %+v, want the default %q", flag, f, value)
 		}
+	}
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs([]string{"confg"})
+	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "Did you mean this?\n\tconfig") {
+		t.Errorf("a mistyped command has the error %v", err)
 	}
 	var subcommands []string
 	for _, sub := range cmd.Commands() {
@@ -138,5 +143,29 @@ func TestControllers(t *testing.T) {
 	}
 	if _, ok := made["tagging"]; !ok {
 		t.Error("the provider's own controller is missing")
+	}
+}
+
+// The file is an argument or a flag, and a mistyped command is not an empty one.
+func TestConfigArguments(t *testing.T) {
+	path := configFile(t, "[Global]\nprovider = plain\n")
+	for _, tc := range []struct {
+		reason, err string
+		args        []string
+	}{
+		{"the argument", "", []string{"validate", path}},
+		{"the argument", "", []string{"explain", path}},
+		{"both", "there are two files", []string{"validate", path, "--cloud-config=" + path}},
+		{"two arguments", "accepts at most 1 arg", []string{"validate", path, path}},
+		{"mistyped", `unknown command "vaildate", known are: explain, validate, did you mean validate?`, []string{"vaildate", path}},
+		{"nothing like it", `unknown command "x", known are: explain, validate`, []string{"x"}},
+		{"the help", "", nil},
+	} {
+		cmd := newConfigCommand(testProviders())
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetOut(&bytes.Buffer{})
+		cmd.SetArgs(tc.args)
+		t.Log(tc.reason)
+		wantError(t, tc.err, cmd.ExecuteContext(t.Context()))
 	}
 }

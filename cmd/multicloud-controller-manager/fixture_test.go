@@ -81,7 +81,7 @@ func describe(name string) provider.Descriptor {
 			{Name: "load balancers", Supported: true},
 			{Name: "routes", Note: "no roads lead there"},
 		},
-		Decode: func(file *config.File) config.Problems {
+		Decode: func(file *config.File, _ config.Scope) config.Problems {
 			r, _ := resolve(file)
 
 			return r.Finish()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -40,7 +41,7 @@ func (s *starter) choose(cmd *cobra.Command, _ []string) error {
 	cloud := s.options.KubeCloudShared.CloudProvider
 	s.flag = config.Flag{Value: cloud.Name, Set: cmd.Flags().Changed("cloud-provider")}
 
-	chosen, err := choose(s.providers, cloud.CloudConfigFile, s.flag)
+	chosen, err := choose(s.providers, cloud.CloudConfigFile, s.flag, config.WithFiles)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 	s.report()
 	trimInformers(completed)
 	shared := completed.ComponentConfig.KubeCloudShared
-	cloud, err := s.makeCloud(shared.CloudProvider.Name, shared.CloudProvider.CloudConfigFile)
+	cloud, err := s.makeCloud(shared.CloudProvider.Name)
 	if err == nil {
 		s.life.track(cloud)
 		if syncer, ok := cloud.(provider.ServiceSyncer); ok {
@@ -84,7 +85,11 @@ func (s *starter) initCloud(completed *ccmconfig.CompletedConfig) cloudprovider.
 	klog.InfoS("Cloud provider chosen", "provider", shared.CloudProvider.Name, "cloudConfig", shared.CloudProvider.CloudConfigFile)
 	recorder := metrics.New(shared.CloudProvider.Name)
 	recorder.ConfigFile(metrics.ConfigOK) // there may be no file to watch
-	if s.chosen.file != nil {
+	switch file := s.chosen.file; {
+	case file == nil:
+	case file.ReadOnce():
+		klog.InfoS("Cloud-config is not a regular file: it is not watched", "cloudConfig", file.Path)
+	default:
 		s.life.watch(s.newWatcher(completed, cloud, recorder).run)
 	}
 
@@ -97,7 +102,7 @@ func (s *starter) newWatcher(completed *ccmconfig.CompletedConfig, cloud cloudpr
 
 	return &watcher{
 		life: s.life, recorder: recorder, inUse: s.chosen,
-		choose: func(path string) (choice, error) { return choose(s.providers, path, s.flag) },
+		choose: func(path string) (choice, error) { return choose(s.providers, path, s.flag, config.WithFiles) },
 		leads:  s.leading.Load,
 		prove: func(ctx context.Context, changed choice) (provider.Proof, error) {
 			return prove(ctx, changed, completed.ClientBuilder)
@@ -106,23 +111,22 @@ func (s *starter) newWatcher(completed *ccmconfig.CompletedConfig, cloud cloudpr
 	}
 }
 
-// makeCloud calls the factory with exactly the content that was checked.
-func (s *starter) makeCloud(name, path string) (cloudprovider.Interface, error) {
-	if s.chosen.file != nil {
-		data, err := config.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("read cloud-config again: %w", err)
-		}
-		if !s.chosen.file.Same(data) {
-			return nil, fmt.Errorf("cloud-config %s changed while starting, start again", path)
-		}
+// makeCloud calls the factory with the content that was checked.
+func (s *starter) makeCloud(name string) (cloudprovider.Interface, error) {
+	var content io.Reader
+	path := "--cloud-provider"
+	if file := s.chosen.file; file != nil {
+		content, path = file.Reader(), file.Path
 	}
-	cloud, err := cloudprovider.InitCloudProvider(name, path)
-	if err != nil && path != "" {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	cloud, err := cloudprovider.GetCloudProvider(name, content)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: start provider %s: %w", path, name, err)
+	case cloud == nil:
+		return nil, fmt.Errorf("%s: unknown provider %q", path, name)
 	}
 
-	return cloud, err
+	return cloud, nil
 }
 
 // report logs the problems that choose found before logging was configured.
@@ -164,8 +168,8 @@ type choice struct {
 }
 
 // choose reads the cloud-config once, picks the provider and checks the whole
-// file. The error joins all problems of severity error.
-func choose(providers []provider.Descriptor, path string, flag config.Flag) (choice, error) {
+// file, and those that it names if scope has them. The error joins all problems of severity error.
+func choose(providers []provider.Descriptor, path string, flag config.Flag, scope config.Scope) (choice, error) {
 	var file *config.File
 	var parseErr error
 	if path != "" {
@@ -186,7 +190,7 @@ func choose(providers []provider.Descriptor, path string, flag config.Flag) (cho
 	if syncs := chosen.provider.ServiceSyncs; syncs > 0 {
 		chosen.settings.Controllers.ConcurrentServiceSyncs = &syncs
 	}
-	chosen.problems = chosen.provider.Decode(file)
+	chosen.problems = chosen.provider.Decode(file, scope)
 	if file != nil {
 		file.Decode(config.Schema{}, chosen.settings)
 	}

@@ -46,8 +46,8 @@ func choiceCases() map[string]choiceCase {
 		"Neither":     {reason: "the names to choose from", err: "known are: broken, plain"},
 		"MissingFile": {reason: "even with a flag", file: missing, flag: config.Flag{Value: plainName, Set: true}, err: "no such file or directory"},
 		"BrokenFile": {
-			reason: "both causes", file: "[Global\n", flag: config.Flag{Value: plainName, Set: true},
-			err: "cloud.conf:1:8: expected",
+			reason: "whatever the provider", file: "[Global\n", flag: config.Flag{Value: plainName, Set: true},
+			err: "cloud.conf:1:8: a section must end with ]",
 		},
 		"Refused": {
 			reason: "the provider's error, with its position",
@@ -89,7 +89,7 @@ func TestChoose(t *testing.T) {
 			default:
 				path = configFile(t, tc.file)
 			}
-			chosen, err := choose(testProviders(), path, tc.flag)
+			chosen, err := choose(testProviders(), path, tc.flag, config.WithFiles)
 			wantError(t, tc.err, err)
 			if chosen.provider.Name != tc.want {
 				t.Errorf("%s: chose %q, want %q", tc.reason, chosen.provider.Name, tc.want)
@@ -171,7 +171,7 @@ func TestStarterChooseFails(t *testing.T) {
 	}
 }
 
-// FW-CONFIG-11: the content of the file is compared again just before the call.
+// FW-CONFIG-22: the factory gets the content that was checked, which is read once.
 func TestMakeCloud(t *testing.T) {
 	t.Parallel()
 	const text = "[Global]\nprovider = plain\n"
@@ -183,13 +183,12 @@ func TestMakeCloud(t *testing.T) {
 	}{
 		"Unchanged": {reason: "the factory gets the checked content", provider: plainName},
 		"Changed": {
-			reason: "another content was never checked", provider: plainName,
+			reason: "another content was not checked, and the watcher finds it", provider: plainName,
 			meddle: func(path string) error { return os.WriteFile(path, []byte(text+"\n"), 0o600) },
-			err:    "changed while starting",
 		},
-		"Gone":    {reason: "an error, where the framework would dump goroutines", provider: plainName, meddle: os.Remove, err: "read cloud-config again: open"},
-		"Refused": {reason: "the path, which the framework leaves out", provider: brokenName, err: `cloud.conf: could not init cloud provider "broken": no credentials`},
-		"Unknown": {reason: "an error, not a nil cloud", provider: "unknown", err: `unknown cloud provider "unknown"`},
+		"Gone":    {reason: "the file is not opened again", provider: plainName, meddle: os.Remove},
+		"Refused": {reason: "the path, which the framework leaves out", provider: brokenName, err: `cloud.conf: start provider broken: no credentials`},
+		"Unknown": {reason: "an error, not a nil cloud", provider: "unknown", err: `unknown provider "unknown"`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +203,7 @@ func TestMakeCloud(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			made, err := (&starter{chosen: choice{file: file}}).makeCloud(tc.provider, path)
+			made, err := (&starter{chosen: choice{file: file}}).makeCloud(tc.provider)
 			wantError(t, tc.err, err)
 			if tc.err != "" {
 				return
@@ -218,7 +217,7 @@ func TestMakeCloud(t *testing.T) {
 
 func TestMakeCloudWithoutFile(t *testing.T) {
 	t.Parallel()
-	made, err := (&starter{}).makeCloud(plainName, "")
+	made, err := (&starter{}).makeCloud(plainName)
 	if cloud, ok := made.(*fakeCloud); err != nil || !ok || cloud.content != "" {
 		t.Errorf("made %+v, %v", made, err)
 	}

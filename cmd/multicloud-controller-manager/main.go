@@ -30,7 +30,7 @@ cloud-config selects the provider. --cloud-provider is kept for compatibility;
 if set, it must name the same provider.
 
   ` + commandName + ` --cloud-config FILE           run the controllers
-  ` + commandName + ` config validate|explain       inspect a cloud-config
+  ` + commandName + ` config validate|explain FILE  inspect a cloud-config
   ` + commandName + ` providers                     list the providers in this binary`
 )
 
@@ -74,6 +74,7 @@ func newCommand(providers []provider.Descriptor, life *lifetime) (*cobra.Command
 	cmd.Use = commandName
 	cmd.Long = description
 	cmd.PreRunE = start.choose
+	cmd.Args = nil // cobra's own check suggests commands
 	cmd.SetContext(life.ctx)
 	addSubcommands(cmd, newConfigCommand(providers), newProvidersCommand(providers))
 

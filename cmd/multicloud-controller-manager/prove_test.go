@@ -36,7 +36,7 @@ func TestProveWithoutAPIServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chosen, wrong := choose(testProviders(), configFile(t, goodText), config.Flag{Value: plainName, Set: true})
+			chosen, wrong := choose(testProviders(), configFile(t, goodText), config.Flag{Value: plainName, Set: true}, config.WithFiles)
 			if wrong != nil {
 				t.Fatal(wrong)
 			}

@@ -60,7 +60,7 @@ func watch(t *testing.T, leads bool) *watched {
 	w.leads.Store(leads)
 	replace(t, w.path, goodText)
 	choose := func(path string) (choice, error) {
-		return choose(testProviders(), path, config.Flag{Value: plainName, Set: true})
+		return choose(testProviders(), path, config.Flag{Value: plainName, Set: true}, config.WithFiles)
 	}
 	inUse, err := choose(w.path)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/apierr"
 )
 
-// decodeProblems returns all problems of a cloud-config.
-func decodeProblems(file *config.File) config.Problems {
+// decodeProblems returns all problems of a cloud-config, which names no files.
+func decodeProblems(file *config.File, _ config.Scope) config.Problems {
 	_, problems := decode(file)
 
 	return problems

@@ -269,7 +269,7 @@ func TestProblems(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, problemLines(decodeProblems(parseConfig(t, tc.file)))); diff != "" {
+			if diff := cmp.Diff(tc.want, problemLines(decodeProblems(parseConfig(t, tc.file), config.TextOnly))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})

@@ -349,7 +349,7 @@ func TestDescriptor(t *testing.T) {
 			t.Errorf("%s is not supported: %s", c.Name, c.Note)
 		}
 	}
-	if problems := d.Decode(nil); len(problems) > 0 {
+	if problems := d.Decode(nil, config.WithFiles); len(problems) > 0 {
 		t.Errorf("no file is all defaults: %v", problemLines(problems))
 	}
 	if d.Reference.Config == nil || len(d.Reference.Metrics) < 4 {

@@ -65,10 +65,12 @@ func credentialSource(file *config.File, cfg *Config, env environment) (source c
 // read, and those that may appear.
 func credentialPaths(file *config.File, cfg *Config, env environment) []string {
 	var paths []string
-	// The path of a cloud-config that is not from a file is only a word. A file can have
-	// changed since it was decoded.
-	if data, err := env.readFile(file.Path); err == nil && (filepath.IsAbs(file.Path) || file.Same(data)) {
-		paths = append(paths, file.Path)
+	if !file.ReadOnce() {
+		// The path of a cloud-config that is not from a file is only a word. A file can have
+		// changed since it was decoded.
+		if data, err := env.readFile(file.Path); err == nil && (filepath.IsAbs(file.Path) || file.Same(data)) {
+			paths = append(paths, file.Path)
+		}
 	}
 	if g := &cfg.Global; g.UseClouds || g.Cloud != "" {
 		for _, path := range env.places(g).Paths() {

@@ -55,6 +55,11 @@ func (r *resolver) applyClouds() bool {
 
 		return true
 	}
+	if r.env.readFile == nil {
+		r.note("credentials are not checked: clouds.yaml, which may have them, is not opened")
+
+		return false
+	}
 	name, key := g.Cloud, "cloud"
 	if name == "" {
 		name, key = r.env.variables[variableCloud], "use-clouds"

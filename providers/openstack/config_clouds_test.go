@@ -310,7 +310,7 @@ func TestEndlessFiles(t *testing.T) {
 		"ca-file":     loginText + "ca-file = " + endless + "\n",
 		"cert-file":   loginText + "cert-file = " + endless + "\nkey-file = " + endless + "\n",
 	} {
-		if err := decodeProblems(parse(t, text)).Err(); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
+		if err := decodeProblems(parse(t, text), config.WithFiles).Err(); err == nil || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

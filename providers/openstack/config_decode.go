@@ -16,8 +16,12 @@ const textNoConfig = "no OpenStack cloud provider config file given"
 
 // decodeProblems returns all that is wrong with a cloud-config in the environment of
 // this process.
-func decodeProblems(file *config.File) config.Problems {
-	_, problems := decode(file, processEnvironment())
+func decodeProblems(file *config.File, scope config.Scope) config.Problems {
+	env := processEnvironment()
+	if scope == config.TextOnly {
+		env.readFile = nil
+	}
+	_, problems := decode(file, env)
 
 	return problems
 }
@@ -169,7 +173,7 @@ func (r *resolver) checkNetworking() {
 	order, err := address.ParsePrefixes(n.AddressSortOrder)
 	if err != nil {
 		for problem := range strings.SplitSeq(err.Error(), "\n") {
-			r.Warnf(config.Name{Section: "Networking", Key: "address-sort-order"}, "an item is ignored: %s", problem)
+			r.Warnf(config.Name{Section: "Networking", Key: "address-sort-order"}, "%s: it is ignored", problem)
 		}
 	}
 	r.config.sortOrder = order

@@ -38,7 +38,7 @@ func TestDecodeProblems(t *testing.T) {
 		"empty endpoint type":      {"is the default", "os-endpoint-type =\n", nil},
 		"unknown endpoint type":    {"no endpoint has it", "os-endpoint-type = private\n", []string{`error: 7:1: [Global] os-endpoint-type: "private" is not public, internal or admin`}},
 		"endpoint type in capital": {"no endpoint has it", "os-endpoint-type = Public\n", []string{`error: 7:1: [Global] os-endpoint-type: "Public" is not public, internal or admin`}},
-		"use-clouds of text":       {"no boolean", "use-clouds = maybe\n", []string{`error: 7:1: [Global] use-clouds: failed to parse bool ` + "`maybe`"}},
+		"use-clouds of text":       {"no boolean", "use-clouds = maybe\n", []string{`error: 7:1: [Global] use-clouds: "maybe" must be true or false`}},
 		"bare key":                 {"no boolean", "region\n", []string{"error: 7:1: [Global] region: needs a value"}},
 		"deletion by name":         {"never", "[NodeDeletion]\nby-name = true\n", []string{"warning: 8:1: [NodeDeletion] by-name: has no effect: a Node without a provider ID is never deleted, since a list of servers is no proof"}},
 		"unknown key":              {"one warning", "regoin = r\n", []string{"warning: 7:1: unknown key [Global] regoin, did you mean region?"}},
@@ -47,8 +47,8 @@ func TestDecodeProblems(t *testing.T) {
 		"other provider":           {"the file is for another one", "provider = aws\n", []string{`error: 7:1: [Global] provider: this file is for provider "aws", not for openstack`}},
 		"strict":                   {"unknown names are errors", "[Multicloud]\nstrict = true\n[Loadbalancers]\n", []string{"error: 9:1: unknown section [Loadbalancers], did you mean [LoadBalancer]?"}},
 		"sort order": {"each bad item has a warning", "[Networking]\naddress-sort-order = 10.0.0.0/8, x fd00::/8 10.0.0.1\n", []string{
-			`warning: 8:1: [Networking] address-sort-order: an item is ignored: parse CIDR: netip.ParsePrefix("x"): no '/'`,
-			`warning: 8:1: [Networking] address-sort-order: an item is ignored: parse CIDR: netip.ParsePrefix("10.0.0.1"): no '/'`,
+			`warning: 8:1: [Networking] address-sort-order: "x" is not an address block such as 192.0.2.0/24: it is ignored`,
+			`warning: 8:1: [Networking] address-sort-order: "10.0.0.1" is not an address block such as 192.0.2.0/24: it is ignored`,
 		}},
 		"public and internal":    {"public takes precedence", "[Networking]\npublic-network-name = a\ninternal-network-name = b\ninternal-network-name = a\n", []string{`warning: 10:1: [Networking] internal-network-name: "a" is ignored: it is a public-network-name`}},
 		"version":                {"only v2", balancer + "lb-version = v1\n", []string{`error: 8:1: [LoadBalancer] lb-version: "v1" is not v2, which is the only version`}},
@@ -58,7 +58,7 @@ func TestDecodeProblems(t *testing.T) {
 		"method of ovn":          {"OVN refuses it", balancer + "lb-provider = ovn\nlb-method = ROUND_ROBIN\n", []string{"warning: 9:1: [LoadBalancer] lb-method: the provider ovn does not have ROUND_ROBIN: set SOURCE_IP_PORT"}},
 		"source IP of ovn":       {"new versions have it", balancer + "lb-provider = ovn\nlb-method = SOURCE_IP\n", nil},
 		"retries":                {"from 1 to 10", balancer + "monitor-max-retries = 0\nmonitor-max-retries-down = 11\n", []string{"warning: 8:1: [LoadBalancer] monitor-max-retries: 0 is not from 1 to 10: Octavia refuses health monitors", "warning: 9:1: [LoadBalancer] monitor-max-retries-down: 11 is not from 1 to 10: Octavia refuses health monitors"}},
-		"negative retries":       {"no number", balancer + "monitor-max-retries = -1\n", []string{"error: 8:1: [LoadBalancer] monitor-max-retries: failed to parse \"-1\" as uint: expected integer"}},
+		"negative retries":       {"no number", balancer + "monitor-max-retries = -1\n", []string{"error: 8:1: [LoadBalancer] monitor-max-retries: \"-1\" must be a whole number, and not negative"}},
 		"most retries":           {"valid", balancer + "monitor-max-retries = 10\nmonitor-max-retries-down = 0x1\n", nil},
 		"UDP":                    {"three seconds are needed", balancer + "monitor-delay = 2\nmonitor-timeout = 1\n", []string{"warning: 8:1: [LoadBalancer] monitor-delay: 2s is less than 3 seconds: Octavia refuses health monitors of UDP ports"}},
 		"delay":                  {"a number is in seconds", balancer + "monitor-delay = 3\n", nil},
@@ -70,7 +70,7 @@ func TestDecodeProblems(t *testing.T) {
 		"empty duration":         {"an error", balancer + "monitor-delay =\n", []string{"error: 8:1: [LoadBalancer] monitor-delay: needs a value"}},
 		"shared":                 {"zero is valid: load balancers are not shared", balancer + "max-shared-lb = 0\n", nil},
 		"negative shared":        {"doubtful", balancer + "max-shared-lb = -1\n", []string{"warning: 8:1: [LoadBalancer] max-shared-lb: -1 is less than zero: no load balancer can be shared"}},
-		"shared of text":         {"no number", balancer + "max-shared-lb = two\n", []string{`error: 8:1: [LoadBalancer] max-shared-lb: failed to parse "two" as int: expected integer`}},
+		"shared of text":         {"no number", balancer + "max-shared-lb = two\n", []string{`error: 8:1: [LoadBalancer] max-shared-lb: "two" must be a whole number such as 10`}},
 		"container store":        {"references are not validated", balancer + "container-store = vault\n", []string{`warning: 8:1: [LoadBalancer] container-store: "vault" is neither barbican nor external: references to TLS certificates are not validated`}},
 		"TLS reference":          {"of Barbican", balancer + "default-tls-container-ref = https://barbican/v1/containers/" + id + "\n", nil},
 		"other TLS reference":    {"not of Barbican", balancer + "default-tls-container-ref = https://barbican/v1/" + id + "\n", []string{"warning: 8:1: [LoadBalancer] default-tls-container-ref: it does not end in containers/<id> or secrets/<id>, as references to Barbican do"}},
@@ -87,7 +87,7 @@ func TestDecodeProblems(t *testing.T) {
 			`warning: 14:1: [Route] router-id: "f" is not an ID, which is a UUID`,
 		}},
 		"class":             {"has the same keys", "[LoadBalancerClass \"x\"]\nsubnet-id = a\n", []string{`warning: 8:1: [LoadBalancerClass "x"] subnet-id: "a" is not an ID, which is a UUID`}},
-		"key of class":      {"has no others", "[LoadBalancerClass \"x\"]\nlb-method = a\n", []string{`warning: 8:1: unknown key [LoadBalancerClass "x"] lb-method`}},
+		"key of class":      {"has no others", "[LoadBalancerClass \"x\"]\nlb-method = a\n", []string{`warning: 8:1: unknown key [LoadBalancerClass "x"] lb-method, did you mean [LoadBalancer] lb-method?`}},
 		"expression":        {"is compiled", balancer + "floating-subnet = \"!~a|[\"\n", []string{"warning: 8:1: [LoadBalancer] floating-subnet: no floating IP can be created: parse subnet pattern \"!~a|[\": error parsing regexp: missing closing ]: `[`"}},
 		"pattern":           {"is read", balancer + "floating-subnet = \"{a\"\n", []string{`warning: 8:1: [LoadBalancer] floating-subnet: no floating IP can be created: parse subnet pattern "{a": { without }`}},
 		"pattern of class":  {"is read", "[LoadBalancerClass \"a\"]\nfloating-subnet = \"[\"\nfloating-subnet-tags = \"!&\"\n", []string{`warning: 8:1: [LoadBalancerClass "a"] floating-subnet: no floating IP can be created: parse subnet pattern "[": [ without ]`, `warning: 9:1: [LoadBalancerClass "a"] floating-subnet-tags: no floating IP can be created: parse subnet tags "!&": no tag in it`}},
@@ -255,7 +255,7 @@ func TestEnvironment(t *testing.T) {
 func TestDescriptorFunctions(t *testing.T) {
 	t.Parallel()
 	file := parse(t, loginText+"ca-file = "+t.TempDir()+"/missing\n")
-	if problems := decodeProblems(file); problems.Err() == nil || !strings.Contains(problems.Err().Error(), "[Global] ca-file") {
+	if problems := decodeProblems(file, config.WithFiles); problems.Err() == nil || !strings.Contains(problems.Err().Error(), "[Global] ca-file") {
 		t.Errorf("problems: %v", describe(problems))
 	}
 	if settings := explain(file); len(settings) == 0 || settings[len(settings)-1].Name.Key != "request-timeout" {
@@ -264,5 +264,26 @@ func TestDescriptorFunctions(t *testing.T) {
 	env := processEnvironment()
 	if env.workingDirectory == "" || len(env.variables) == 0 {
 		t.Errorf("environment: %+v", env)
+	}
+}
+
+// FW-CONFIG-10: without its files, a cloud-config is checked as far as its text goes.
+func TestTextOnly(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason, text string
+		want         []string
+	}{
+		"CA":     {"it may be in the Pod", "ca-file = /missing\ncert-file = /missing\nkey-file = /missing\n", nil},
+		"clouds": {"it may have the credentials", "use-clouds = true\n", []string{"note: credentials are not checked: clouds.yaml, which may have them, is not opened"}},
+	} {
+		text := "[Global]\nauth-url = https://keystone.example.com\napplication-credential-id = id\napplication-credential-secret = secret\n" + tc.text
+		var got []string
+		for _, problem := range decodeProblems(parse(t, text), config.TextOnly) {
+			got = append(got, problem.Severity.String()+": "+problem.String())
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, tc.reason, diff)
+		}
 	}
 }

@@ -28,7 +28,7 @@ type environment struct {
 	variables map[string]string
 	// workingDirectory and home are where clouds.yaml is looked for.
 	workingDirectory, home string
-	// readFile reads clouds.yaml, and the files of certificates and keys.
+	// readFile reads clouds.yaml, and the files of certificates and keys. Nil reads none.
 	readFile cloudsyaml.Reader
 }
 

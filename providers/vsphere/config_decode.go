@@ -18,13 +18,19 @@ const (
 	textNoUser     = "Username is missing"
 	textNoPassword = "Password is missing"
 
+	hintCredentials = "set user and password, or secret-name and secret-namespace, or secrets-directory in %s"
+
 	textAllRetired = "every vCenter is retired: at least one must not be"
 )
 
 // decodeProblems returns all that is wrong with a cloud-config in the
 // environment of this process.
-func decodeProblems(file *config.File) config.Problems {
-	_, _, problems := decode(file, processEnvironment())
+func decodeProblems(file *config.File, scope config.Scope) config.Problems {
+	env := processEnvironment()
+	if scope == config.TextOnly {
+		env.checkCAFile, env.checkTLS = nil, nil
+	}
+	_, _, problems := decode(file, env)
 
 	return problems
 }
@@ -127,7 +133,7 @@ func (r *resolver) expandServer() {
 // missing then.
 func (r *resolver) completeEntries() {
 	if len(r.config.VirtualCenter) == 0 {
-		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textNoHosts)
+		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s: add a section such as %s", textNoHosts, r.Spell(entryName("vc.example.com", "")))
 	} else if !slices.ContainsFunc(slices.Collect(maps.Values(r.config.VirtualCenter)), func(vc *VirtualCenter) bool { return !vc.Retired }) {
 		r.Problems.Errorf(config.Position{Path: r.File.Path}, "%s", textAllRetired)
 	}
@@ -139,7 +145,7 @@ func (r *resolver) completeEntries() {
 		r.setDefaults(entryName(name, ""), &entry.Connection)
 		if r.checkServer(name, entry) {
 			r.checkCredentials(name, entry)
-			r.checkEndpoint(name, entry)
+			r.checkCAFile(name, entry)
 		}
 	}
 }
@@ -151,7 +157,7 @@ func (r *resolver) checkServer(name string, entry *VirtualCenter) bool {
 		r.Origins[entryName(name, "server")] = "the name of the section"
 	}
 	if name == "" || entry.Server == "" {
-		r.errorf(entryName(name, ""), textNoAddress)
+		r.errorf(entryName(name, ""), "%s: set server to a host name or an IP address", textNoAddress)
 
 		return false
 	}
@@ -186,19 +192,23 @@ func (r *resolver) checkCredentials(name string, entry *VirtualCenter) {
 	switch {
 	case !r.config.secretSource(entry).none():
 	case entry.User == "":
-		r.errorf(place, textNoUser)
+		r.errorf(place, textNoUser+": "+hintCredentials, r.Spell(config.Name{Section: "Global"}))
 	case entry.Password == "":
-		r.errorf(place, textNoPassword)
+		r.errorf(place, textNoPassword+": "+hintCredentials, r.Spell(config.Name{Section: "Global"}))
 	}
 }
 
-// checkEndpoint reports a CA file that cannot be used.
-func (r *resolver) checkEndpoint(name string, entry *VirtualCenter) {
-	if r.env.checkEndpoint == nil {
+// checkCAFile reports a CA file that cannot be used, where its path is.
+func (r *resolver) checkCAFile(name string, entry *VirtualCenter) {
+	if r.env.checkCAFile == nil || entry.CAFile == "" {
 		return
 	}
-	if err := r.env.checkEndpoint(endpoint(name, entry)); err != nil {
-		r.errorf(entryName(name, "ca-file"), "%v", err)
+	key := entryName(name, "ca-file")
+	if strings.HasPrefix(r.Origins[key], "inherited ") {
+		key = globalName("ca-file")
+	}
+	if err := r.env.checkCAFile(entry.CAFile); err != nil {
+		r.errorf(key, "%v", err)
 	}
 }
 

@@ -15,10 +15,9 @@ import (
 type environment struct {
 	variables    map[string]string
 	hasDirectory func(path string) bool
-	// checkEndpoint reports what can be known to be wrong with a vCenter's
-	// settings by looking at the files they name. Nil looks at none.
-	checkEndpoint func(session.Endpoint) error
-	// checkTLS does the same for the NSX-T manager.
+	// checkCAFile returns why the CA certificates of a vCenter cannot be used. Nil opens no files.
+	checkCAFile func(path string) error
+	// checkTLS does the same for all files of the NSX-T manager.
 	checkTLS func(tlsfiles.Files) error
 }
 
@@ -36,7 +35,7 @@ func processEnvironment() environment {
 
 			return err == nil && info.IsDir()
 		},
-		checkEndpoint: session.Endpoint.Validate,
+		checkCAFile: session.CheckCAFile,
 		checkTLS: func(files tlsfiles.Files) error {
 			_, err := files.Config()
 

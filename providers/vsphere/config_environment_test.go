@@ -168,8 +168,8 @@ func TestEnvironment(t *testing.T) {
 			want: func(c *Config) { vc(c, "vc"); vc(c, "vc1") },
 			problems: []string{
 				`error: environment VSPHERE_VCENTER_PORT: "http" is not a port number (1 to 65535)`,
-				`error: environment VSPHERE_ROUNDTRIP_COUNT: failed to parse "-1" as uint: expected integer`,
-				"error: environment VSPHERE_INSECURE: failed to parse bool `2`",
+				`error: environment VSPHERE_ROUNDTRIP_COUNT: "-1" must be a whole number, and not negative`,
+				"error: environment VSPHERE_INSECURE: \"2\" must be true or false",
 				`error: environment VSPHERE_NODES_INTERNAL_NETWORK_SUBNET_CIDR: "10.0.0.1" is not an address block such as 10.0.0.0/8`,
 				`error: environment VCENTER_1_IP_FAMILY: Invalid IP Family type: unknown IP family "ipv5": want ipv4 or ipv6`,
 				`error: environment VCENTER_1_PASSWORD: must not contain the control character U+000D`,
@@ -184,8 +184,8 @@ func TestEnvironment(t *testing.T) {
 				vc(c, "vc2").User = ""
 			},
 			problems: []string{
-				`error: [VirtualCenter "vc"] server: Username is missing (environment VSPHERE_VCENTER_1)`,
-				`error: [Global] server: Username is missing (environment VSPHERE_VCENTER)`,
+				`error: [VirtualCenter "vc"] server: Username is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global] (environment VSPHERE_VCENTER_1)`,
+				`error: [Global] server: Username is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global] (environment VSPHERE_VCENTER)`,
 			},
 		},
 		"NSX-T": {
@@ -215,7 +215,7 @@ func TestEnvironment(t *testing.T) {
 			reason: "the error names the variable", text: login + entry,
 			env:      map[string]string{"NSXT_ALLOW_UNVERIFIED_SSL": "x"},
 			want:     func(c *Config) { vc(c, "vc") },
-			problems: []string{"error: environment NSXT_ALLOW_UNVERIFIED_SSL: failed to parse bool `x`"},
+			problems: []string{"error: environment NSXT_ALLOW_UNVERIFIED_SSL: \"x\" must be true or false"},
 		},
 		"SKIP_NODE_DELETION": {
 			reason: "any value, even empty", text: login + entry,

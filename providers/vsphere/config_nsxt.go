@@ -161,10 +161,18 @@ func (r *resolver) checkNSXT() {
 	}
 	r.checkHost("host", n.Host)
 	r.checkHost("vmc-auth-host", n.VMCAuthHost)
-	if r.env.checkTLS != nil {
-		if err := r.env.checkTLS(n.tls()); err != nil {
-			r.errorf(nsxtName(""), "%v", err)
-		}
+	files := n.tls()
+	r.checkFiles("ca-file", tlsfiles.Files{CAFile: files.CAFile})
+	r.checkFiles("client-auth-cert-file", tlsfiles.Files{CertFile: files.CertFile, KeyFile: files.KeyFile})
+}
+
+// checkFiles reports files of a key that cannot be used.
+func (r *resolver) checkFiles(key string, files tlsfiles.Files) {
+	if r.env.checkTLS == nil {
+		return
+	}
+	if err := r.env.checkTLS(files); err != nil {
+		r.errorf(nsxtName(key), "%v", err)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestDecodeNSXT(t *testing.T) {
 			"nor has that of the token", head + "host = nsx\nvmc-access-token = t\nvmc-auth-host = https://console.example.com/authorize\n",
 			[]string{"error: vsphere.conf:10:1: [NSXT] vmc-auth-host: want a host name or an IP address, with a port and a path if there are any, and no scheme"},
 		},
-		"CA":   {"a file that cannot be read", head + "host = nsx\nuser = u\npassword = p\nca-file = /missing", []string{"error: vsphere.conf:7:1: [NSXT]: cannot read /missing"}},
+		"CA":   {"a file that cannot be read", head + "host = nsx\nuser = u\npassword = p\nca-file = /missing", []string{"error: vsphere.conf:11:1: [NSXT] ca-file: cannot read /missing"}},
 		"path": {"another gateway than a tier-1 of this manager", strings.Replace(head, "/infra/tier-1s/t", "/orgs/o/projects/p/infra/tier-1s/t", 1) + "host = nsx\nuser = u\npassword = p", []string{`error: vsphere.conf:6:1: [Route] router-path: "/orgs/o/projects/p/infra/tier-1s/t" is not the path of a tier-1 gateway: want /infra/tier-1s/<id>`}},
 		"unused": {
 			"nothing needs the manager: a warning", "[Global]\nserver = vc\nuser = u\npassword = p\n[NSXT]\nhost = nsx\n",

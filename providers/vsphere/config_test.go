@@ -365,7 +365,7 @@ func TestSecretSource(t *testing.T) {
 			reason: "a name without namespace does not count", text: "[Global]\nsecret-name = s\n" + entry, env: in(nil),
 			problems: []string{
 				"warning: vsphere.conf:2:1: [Global] secret-name is ignored without secret-namespace",
-				`error: vsphere.conf:3:1: [VirtualCenter "vc"]: Username is missing`,
+				`error: vsphere.conf:3:1: [VirtualCenter "vc"]: Username is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global]`,
 			},
 		},
 		"namespace alone": {
@@ -397,17 +397,17 @@ func TestDecodeProblems(t *testing.T) {
 	}{
 		"empty file":        {"empty config", "", []string{"error: vsphere.conf: no vSphere cloud provider config file given"}},
 		"blank file":        {"empty config", "\ufeff\r\n \n", []string{"error: vsphere.conf: no vSphere cloud provider config file given"}},
-		"comments only":     {"also a comment-only file", "# nothing\n", []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
-		"no entry":          {"no entry after Global expansion", login, []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
-		"no entry in YAML":  {"an empty mapping has none", "global: {user: u, password: p}\nvcenter: {}\n", []string{"error: vsphere.conf: No Virtual Center hosts defined"}},
-		"unnamed section":   {"INI unnamed section", login + "[VirtualCenter]\nport = 1\n", []string{"error: vsphere.conf:4:1: [VirtualCenter]: vsphere.conf does not have the VirtualCenter IP address specified"}},
-		"YAML, no server":   {"YAML entry without server", "global: {user: u, password: p}\nvcenter:\n  vc: {port: 1}\n", []string{"error: vsphere.conf:3:3: vcenter.vc: vsphere.conf does not have the VirtualCenter IP address specified"}},
+		"comments only":     {"also a comment-only file", "# nothing\n", []string{"error: vsphere.conf: No Virtual Center hosts defined: add a section such as [VirtualCenter \"vc.example.com\"]"}},
+		"no entry":          {"no entry after Global expansion", login, []string{"error: vsphere.conf: No Virtual Center hosts defined: add a section such as [VirtualCenter \"vc.example.com\"]"}},
+		"no entry in YAML":  {"an empty mapping has none", "global: {user: u, password: p}\nvcenter: {}\n", []string{"error: vsphere.conf: No Virtual Center hosts defined: add a section such as vcenter.\"vc.example.com\""}},
+		"unnamed section":   {"INI unnamed section", login + "[VirtualCenter]\nport = 1\n", []string{"error: vsphere.conf:4:1: [VirtualCenter]: vsphere.conf does not have the VirtualCenter IP address specified: set server to a host name or an IP address"}},
+		"YAML, no server":   {"YAML entry without server", "global: {user: u, password: p}\nvcenter:\n  vc: {port: 1}\n", []string{"error: vsphere.conf:3:3: vcenter.vc: vsphere.conf does not have the VirtualCenter IP address specified: set server to a host name or an IP address"}},
 		"all retired":       {"VS-CONFIG-12: no vCenter would be left that proves anything", login + "[VirtualCenter \"vc\"]\nretired = true\n", []string{"error: vsphere.conf: every vCenter is retired: at least one must not be"}},
 		"one not retired":   {"VS-CONFIG-12: also as YAML", "global: {user: u, password: p}\nvcenter: {a: {server: a, retired: true}, b: {server: b}}\n", nil},
-		"YAML, null entry":  {"VS-CONFIG-2: null entries are errors", "global: {user: u, password: p}\nvcenter:\n  vc:\n", []string{"error: vsphere.conf: No Virtual Center hosts defined", "error: vsphere.conf:3:3: vcenter.vc is empty (null)"}},
-		"no user":           {"user checked first", "[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:1:1: [VirtualCenter "vc"]: Username is missing`}},
-		"no password":       {"no secret source and empty after inheritance", "[Global]\nuser = u\n[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:3:1: [VirtualCenter "vc"]: Password is missing`}},
-		"no user in Global": {"the position is that of server", "[Global]\nserver = vc\npassword = p\n", []string{"error: vsphere.conf:2:1: [Global] server: Username is missing"}},
+		"YAML, null entry":  {"VS-CONFIG-2: null entries are errors", "global: {user: u, password: p}\nvcenter:\n  vc:\n", []string{"error: vsphere.conf: No Virtual Center hosts defined: add a section such as vcenter.\"vc.example.com\"", "error: vsphere.conf:3:3: vcenter.vc is empty (null)"}},
+		"no user":           {"user checked first", "[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:1:1: [VirtualCenter "vc"]: Username is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global]`}},
+		"no password":       {"no secret source and empty after inheritance", "[Global]\nuser = u\n[VirtualCenter \"vc\"]\n", []string{`error: vsphere.conf:3:1: [VirtualCenter "vc"]: Password is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global]`}},
+		"no user in Global": {"the position is that of server", "[Global]\nserver = vc\npassword = p\n", []string{"error: vsphere.conf:2:1: [Global] server: Username is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global]"}},
 		"family": {"INI family not ipv4/ipv6", login + "ip-family = ipv5\n[VirtualCenter \"vc\"]\nip-family = ipv4,x\n", []string{
 			`error: vsphere.conf:4:1: [Global] ip-family: Invalid IP Family type: unknown IP family "ipv5": want ipv4 or ipv6`,
 			`error: vsphere.conf:6:1: [VirtualCenter "vc"] ip-family: Invalid IP Family type: unknown IP family "x": want ipv4 or ipv6`,
@@ -422,7 +422,7 @@ func TestDecodeProblems(t *testing.T) {
 		"port":           {"1 to 65535", login + "server = vc\nport = 65536\n", []string{`error: vsphere.conf:5:1: [Global] port: "65536" is not a port number (1 to 65535)`}},
 		"thumbprint":     {"SHA-1 or SHA-256", login + "server = vc\nthumbprint = AA:BB\n", []string{`error: vsphere.conf:5:1: [Global] thumbprint: "AA:BB" is neither a SHA-1 nor a SHA-256 fingerprint in hexadecimal`}},
 		"no round trips": {`soap-roundtrip-count = "" is an error`, login + "server = vc\nsoap-roundtrip-count = \"\"\n", []string{`error: vsphere.conf:5:1: [Global] soap-roundtrip-count: needs a value`}},
-		"bool":           {"2 is an error", login + "server = vc\ninsecure-flag = 2\n", []string{"error: vsphere.conf:5:1: [Global] insecure-flag: failed to parse bool `2`"}},
+		"bool":           {"2 is an error", login + "server = vc\ninsecure-flag = 2\n", []string{"error: vsphere.conf:5:1: [Global] insecure-flag: \"2\" must be true or false"}},
 		"other provider": {"FW-CONFIG-4: a file for another provider is an error", "[Global]\nprovider = aws\nserver = vc\nuser = u\npassword = p\n", []string{`error: vsphere.conf:2:1: [Global] provider: this file is for provider "aws", not for vsphere`}},
 		"this provider":  {"fine", "[Global]\nprovider = vsphere\nserver = vc\nuser = u\npassword = p\n", nil},
 		"settings":       {"0 workers initialize nothing", login + "server = vc\n[Controllers]\nconcurrent-node-syncs = 0\n", []string{"error: vsphere.conf:6:1: [Controllers] concurrent-node-syncs: must be a number above zero, got 0"}},
@@ -437,9 +437,9 @@ func TestDecodeProblems(t *testing.T) {
 		"all at once": {"one does not hide the other", "[Global]\nprovider = openstack\nport = x\n[VirtualCenter \"b\"]\n[VirtualCenter]\n[VirtualCenter \"a\"]\nuser = u\n", []string{
 			`error: vsphere.conf:2:1: [Global] provider: this file is for provider "openstack", not for vsphere`,
 			`error: vsphere.conf:3:1: [Global] port: "x" is not a port number (1 to 65535)`,
-			`error: vsphere.conf:4:1: [VirtualCenter "b"]: Username is missing`,
-			`error: vsphere.conf:5:1: [VirtualCenter]: vsphere.conf does not have the VirtualCenter IP address specified`,
-			`error: vsphere.conf:6:1: [VirtualCenter "a"]: Password is missing`,
+			`error: vsphere.conf:4:1: [VirtualCenter "b"]: Username is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global]`,
+			`error: vsphere.conf:5:1: [VirtualCenter]: vsphere.conf does not have the VirtualCenter IP address specified: set server to a host name or an IP address`,
+			`error: vsphere.conf:6:1: [VirtualCenter "a"]: Password is missing: set user and password, or secret-name and secret-namespace, or secrets-directory in [Global]`,
 		}},
 	}
 	for name, tc := range cases {
@@ -456,7 +456,7 @@ func TestDecodeNoFile(t *testing.T) {
 	// VS-CONFIG-1: no panic without a file, whatever the environment contains.
 	_, _, problems := decode(nil, in(map[string]string{"VSPHERE_VCENTER": "vc", "VSPHERE_USER": "u", "VSPHERE_PASSWORD": "p"}))
 	same(t, "no file", []string{"error: no vSphere cloud provider config file given"}, describeProblems(problems))
-	same(t, "in this process", []string{"error: no vSphere cloud provider config file given"}, describeProblems(decodeProblems(nil)))
+	same(t, "in this process", []string{"error: no vSphere cloud provider config file given"}, describeProblems(decodeProblems(nil, config.WithFiles)))
 	if explain(nil) != nil {
 		t.Error("no file has no settings")
 	}
@@ -466,7 +466,7 @@ func TestDecodeInThisProcess(t *testing.T) {
 	t.Setenv("VSPHERE_LABEL_ZONE", "zones=a")
 	t.Setenv("VSPHERE_CAFILE", "")
 	file := sample(t, "inline.conf")
-	if err := decodeProblems(file).Err(); err != nil {
+	if err := decodeProblems(file, config.WithFiles).Err(); err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(explain(file), func(s config.Setting) bool { return s.Name == config.Name{Section: "Labels", Key: "zone"} })
@@ -500,4 +500,19 @@ func TestUsername(t *testing.T) {
 		}
 	}
 	same(t, "any other name", `DOMAIN\user`, Username(`DOMAIN\user`).String())
+}
+
+// FW-CONFIG-10: a CA file is opened only on request, and reported once, where its path is.
+func TestCAFileOfAll(t *testing.T) {
+	t.Parallel()
+	text := "[Global]\nuser = u\npassword = p\nca-file = /nowhere/ca.pem\n[VirtualCenter \"a\"]\n[VirtualCenter \"b\"]\n[VirtualCenter \"c\"]\nca-file = /nowhere/own.pem\n"
+	file, err := config.Parse("vsphere.conf", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "without files", []string(nil), describeProblems(decodeProblems(file, config.TextOnly)))
+	same(t, "with files", []string{
+		"error: vsphere.conf:4:1: [Global] ca-file: open /nowhere/ca.pem: no such file or directory",
+		`error: vsphere.conf:8:1: [VirtualCenter "c"] ca-file: open /nowhere/own.pem: no such file or directory`,
+	}, describeProblems(decodeProblems(file, config.WithFiles)))
 }

@@ -77,7 +77,7 @@ func checkConfig(t *testing.T, name, text string) {
 	}
 	providers := all.Descriptors()
 	chosen := slices.IndexFunc(providers, func(d provider.Descriptor) bool { return d.Name == name })
-	for _, problem := range providers[chosen].Decode(file) {
+	for _, problem := range providers[chosen].Decode(file, config.WithFiles) {
 		t.Errorf("cloud-config: %s", problem)
 	}
 }

@@ -23,7 +23,7 @@ func ParsePrefixes(text string) (Prefixes, error) {
 	for _, item := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		p, err := netip.ParsePrefix(item)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("parse CIDR: %w", err))
+			errs = append(errs, fmt.Errorf("%q is not an address block such as 192.0.2.0/24", item))
 
 			continue
 		}

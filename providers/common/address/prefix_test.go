@@ -38,9 +38,9 @@ func TestParsePrefixes(t *testing.T) {
 		"Bad": {
 			"the good ones remain, each bad one is named", "10.0.0.0/8,ten,10.0.0.0/33,192.0.2.1",
 			prefixes("10.0.0.0/8"),
-			"parse CIDR: netip.ParsePrefix(\"ten\"): no '/'\n" +
-				"parse CIDR: netip.ParsePrefix(\"10.0.0.0/33\"): prefix length out of range\n" +
-				"parse CIDR: netip.ParsePrefix(\"192.0.2.1\"): no '/'",
+			"\"ten\" is not an address block such as 192.0.2.0/24\n" +
+				"\"10.0.0.0/33\" is not an address block such as 192.0.2.0/24\n" +
+				"\"192.0.2.1\" is not an address block such as 192.0.2.0/24",
 		},
 	}
 	for name, tc := range cases {

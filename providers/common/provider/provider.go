@@ -26,7 +26,7 @@ type Descriptor struct {
 	// Decode checks a cloud-config whole, offline, with the environment applied
 	// as the factory would; an unknown name in a strict file is an error. It is
 	// called with nil where there is no file.
-	Decode func(file *config.File) config.Problems
+	Decode func(file *config.File, scope config.Scope) config.Problems
 	// Explain lists the effective settings of a file that Decode found without
 	// errors.
 	Explain func(file *config.File) []config.Setting

@@ -43,17 +43,9 @@ type Endpoint struct {
 	RoundTrips int
 }
 
-// Validate returns the errors that are known without a connection, which include a CA
-// file that cannot be read now.
-func (e Endpoint) Validate() error {
-	problems := e.problems()
-	if e.CAFile != "" {
-		if err := soap.NewClient(&url.URL{}, false).SetRootCAs(e.CAFile); err != nil {
-			problems = append(problems, fmt.Errorf("read ca file: %w", err))
-		}
-	}
-
-	return e.invalid(problems)
+// CheckCAFile returns why CA certificates cannot be used.
+func CheckCAFile(path string) error {
+	return soap.NewClient(&url.URL{}, false).SetRootCAs(path)
 }
 
 // problems returns the errors that remain until the cloud-config changes.

@@ -158,6 +158,11 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := filepath.Join(t.TempDir(), "missing.pem")
+	for path, want := range map[string]string{missing: missing + ": no such file", bad: "invalid certificate '" + bad + "'"} {
+		if err := session.CheckCAFile(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("CheckCAFile(%s) = %v, want %q", path, err, want)
+		}
+	}
 	cases := map[string]struct {
 		endpoint session.Endpoint
 		want     string
@@ -166,22 +171,15 @@ func TestValidate(t *testing.T) {
 		"NoServer":      {session.Endpoint{Name: "west"}, "check vCenter west: no server"},
 		"Port":          {session.Endpoint{Server: "vc1", Port: 70000}, "port 70000 is out of range"},
 		"RoundTrips":    {session.Endpoint{Server: "vc1", RoundTrips: -1}, "-1 round trips"},
-		"CAPath":        {session.Endpoint{Server: "vc1", CAFile: missing}, missing + ": no such file"},
-		"CAPEM":         {session.Endpoint{Server: "vc1", CAFile: bad}, "invalid certificate '" + bad + "'"},
 		"ThumbprintHex": {session.Endpoint{Server: "vc1", Thumbprint: "no:hex"}, `thumbprint "no:hex" is neither`},
 		"ThumbprintLen": {session.Endpoint{Server: "vc1", Thumbprint: "AA:BB"}, `thumbprint "AA:BB" is neither`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := tc.endpoint.Validate()
+			_, err := session.New(tc.endpoint, []session.Source{session.NewInFile(session.Credentials{})}, session.Options{})
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("Validate() = %v, want %q", err, tc.want)
-			}
-			heals := tc.endpoint.CAFile != ""
-			_, newErr := session.New(tc.endpoint, []session.Source{session.NewInFile(session.Credentials{})}, session.Options{})
-			if got := newErr == nil; got != (err == nil || heals) {
-				t.Errorf("New() = %v where Validate() = %v", newErr, err)
+				t.Errorf("New() = %v, want %q", err, tc.want)
 			}
 		})
 	}
