@@ -50,7 +50,9 @@ func onProvider(name string, mutate func(line) (text, want string)) mutationRule
 }
 
 // repeats reports whether each line of the key adds a value.
-func (l line) repeats() bool { return l.key == "NodeIPFamilies" || strings.HasSuffix(l.key, "c-network-name") || l.key == "internal-network-name" }
+func (l line) repeats() bool {
+	return l.key == "NodeIPFamilies" || strings.HasSuffix(l.key, "c-network-name") || l.key == "internal-network-name"
+}
 
 func (l line) with(key, value string) string { return key + " = " + value }
 
