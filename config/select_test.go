@@ -8,7 +8,7 @@ import (
 	"github.com/multicloud-ccm/multicloud-ccm/config"
 )
 
-// TestSelect goes through FW-CONFIG-1 and FW-CONFIG-2, every row of the table at
+// TestSelect goes through FW-CONFIG-1, FW-CONFIG-2 and FW-CONFIG-23, every row of the table at
 // Select.
 func TestSelect(t *testing.T) {
 	t.Parallel()
