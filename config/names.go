@@ -99,6 +99,49 @@ func gcfgName(f reflect.StructField) string {
 	return strings.ReplaceAll(f.Name, "_", "-")
 }
 
+// Section is what cloud-configs can have in sections of one name.
+type Section struct {
+	// Names are those that mean the section, the usual one first.
+	Names []string
+	// Keys are those that are decoded and those of other programs. Nil means any.
+	Keys []string
+	// Subsections reports whether sections have another name in quotes.
+	Subsections bool
+}
+
+// Sections lists the sections of the targets, and those of other programs, by their names.
+func Sections(schema Schema, targets ...any) []Section {
+	var list []Section
+	for name, subsections := range sectionKinds(targets) {
+		s := Section{Names: []string{name}, Subsections: subsections}
+		for alias, known := range schema.Aliases {
+			if known == name && !strings.EqualFold(alias, name) {
+				s.Names = append(s.Names, alias)
+			}
+		}
+		for _, f := range fields(targets, true) {
+			if f.name.Section == name {
+				s.Keys = append(s.Keys, f.name.Key)
+			}
+		}
+		for foreign := range schema.Foreign {
+			if foreign.Section == name {
+				s.Keys = append(s.Keys, foreign.Key)
+			}
+		}
+		slices.Sort(s.Keys)
+		list = append(list, s)
+	}
+	for foreign := range schema.Foreign {
+		if foreign.Key == "" {
+			list = append(list, Section{Names: []string{foreign.Section}})
+		}
+	}
+	slices.SortFunc(list, func(a, b Section) int { return strings.Compare(a.Names[0], b.Names[0]) })
+
+	return list
+}
+
 func sortedKeys(m reflect.Value) []string {
 	keys := make([]string, 0, m.Len())
 	for _, key := range m.MapKeys() {

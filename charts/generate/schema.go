@@ -19,6 +19,7 @@ func schemaOf(values []value) ([]byte, error) {
 	if err := yaml.Unmarshal(definitions, &shared); err != nil {
 		return nil, fmt.Errorf("read definitions.yaml: %w", err)
 	}
+	maps.Copy(shared, cloudConfigs())
 	schema["definitions"] = shared
 
 	return encode(schema)

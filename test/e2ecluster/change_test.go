@@ -153,7 +153,7 @@ func (c *cluster) testProvider(t *testing.T) {
 func (c *cluster) testBroken(t *testing.T) {
 	c.release.settle(t)
 	before, revision, old := c.state(t), c.release.revision(t), c.leader(t)
-	c.release.apply(t, c.values, "provider=vsphere", "verifyBeforeUpgrade=false", "vsphere.config.Multicloud.strict=true", "vsphere.config.Global.no-such-key=1")
+	c.release.apply(t, c.values, "provider=vsphere", "verifyBeforeUpgrade=false", "vsphere.config.Global.port=no-such-port")
 	await(t, podPatience, "a Pod that fails", func(ctx context.Context) error {
 		pods, err := c.release.pods(ctx)
 		if err != nil {
@@ -161,13 +161,13 @@ func (c *cluster) testBroken(t *testing.T) {
 		}
 		for i := range pods {
 			for _, status := range pods[i].Status.ContainerStatuses {
-				if last := status.LastTerminationState.Terminated; last != nil && last.ExitCode != 0 && strings.Contains(last.Message, "no-such-key") {
+				if last := status.LastTerminationState.Terminated; last != nil && last.ExitCode != 0 && strings.Contains(last.Message, "no-such-port") {
 					return nil
 				}
 			}
 		}
 
-		return errors.New("none has a termination message about the key")
+		return errors.New("none has a termination message about the port")
 	})
 	c.wantState(t, before)
 	began := time.Now()

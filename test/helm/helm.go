@@ -59,6 +59,8 @@ type Release struct {
 	Values string
 	// Set has arguments of --set.
 	Set []string
+	// AnyValues renders values that the schema does not accept.
+	AnyValues bool
 }
 
 // Template returns the manifests. The error has what Helm writes about it.
@@ -89,6 +91,9 @@ func (r Release) Template(ctx context.Context) ([]byte, error) {
 	}
 	for _, set := range r.Set {
 		args = append(args, "--set", set)
+	}
+	if r.AnyValues {
+		args = append(args, "--skip-schema-validation")
 	}
 
 	return Run(ctx, r.Program, r.Values, args...)
