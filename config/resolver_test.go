@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/multicloud-ccm/multicloud-ccm/config"
@@ -95,4 +96,27 @@ func TestResolverWithoutFile(t *testing.T) {
 	config.Default(r, global("name"), &own.Global.Name, "b")
 	compare(t, "problems", []string(nil), describe(r.Finish()))
 	compare(t, "configuration", "b", own.Global.Name)
+}
+
+// FW-CONFIG-9: each problem is listed once, and a file with very many does not flood a terminal.
+func TestFinishLimits(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("[Global]\n" + strings.Repeat("k", 5000) + " = 1\n")
+	for i := range 200 {
+		fmt.Fprintf(&text, "key%d = 1\n", i)
+	}
+	r := config.NewResolver(parse(t, text.String()), config.Schema{})
+	r.Decode("aws", &struct{ Global struct{} }{})
+	r.Problems = append(r.Problems, r.Problems[0])
+	problems := r.Finish()
+	if len(problems) != 101 || !strings.HasSuffix(problems[100].String(), ": 101 more problems") {
+		t.Errorf("%d problems, the last one is %v", len(problems), problems[len(problems)-1])
+	}
+	if n := len(problems[0].String()); n > 1100 {
+		t.Errorf("the message about a long name has %d bytes", n)
+	}
+	if problems.Err() != nil || problems.Strict().Err() == nil {
+		t.Error("the others have lost their severity")
+	}
 }
