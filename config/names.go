@@ -273,7 +273,7 @@ func text(value reflect.Value) string {
 		return ""
 	}
 
-	if lines, ok := value.Interface().([]string); ok {
+	if lines, ok := reflect.TypeAssert[[]string](value); ok {
 		return List(lines).String()
 	}
 
