@@ -103,7 +103,8 @@ func TestCostOfManyNodes(t *testing.T) {
 		if n := joins.ofAPI("elb"); n > 0 {
 			t.Errorf("%d calls to load balancers", n)
 		}
-		names, having := func() []string { _, network := b.LoadBalancers(); return network }(), 0
+		_, names := b.LoadBalancers()
+		having := 0
 		gone := b.registered(names[0])[0]
 		for _, name := range names {
 			if slices.Contains(b.registered(name), gone) {

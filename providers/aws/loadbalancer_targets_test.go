@@ -62,7 +62,11 @@ func TestAllNodesOverTheQuota(t *testing.T) {
 	synced("a target that leaves", perPort, b.update)
 	before := b.registered(webName)
 	b.lb = b.controller()
-	synced("another process", perPort, func(svc *v1.Service) error { _ = b.sync(svc); return b.sync(svc) }) // it tries all once
+	synced("another process", perPort, func(svc *v1.Service) error {
+		_ = b.sync(svc) // it tries all once
+
+		return b.sync(svc)
+	})
 	if diff := cmp.Diff(before, b.registered(webName)); diff != "" {
 		t.Errorf("another process chooses others: %s", diff)
 	}
