@@ -199,7 +199,8 @@ func TestProblems(t *testing.T) {
 		"plain endpoint": {
 			"AWS-CONFIG-11: session tokens in plain text, but not of the metadata and of a tunnel",
 			"[Global]\nRegion = eu-west-1\n" + full("1", "ec2", "eu-west-1", "http://ec2.example.com") +
-				full("2", "ec2imds", "any", "http://169.254.169.254") + full("3", "sts", "eu-west-1", "http://localhost:8080"), []string{
+				full("2", "ec2imds", "any", "http://169.254.169.254") + full("3", "sts", "eu-west-1", "http://localhost:8080"),
+			[]string{
 				`warning: aws.conf:6:1: [ServiceOverride "1"] URL: requests have credentials, which http does not encrypt: use https://`,
 			},
 		},

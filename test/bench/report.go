@@ -90,7 +90,7 @@ func explanation(r result) string {
 			fmt.Sprintf("Then %d Services of all kinds in turn were created at once, with the default number of targets, and the binary was started again.", r.services))
 	}
 	if r.churn > 0 {
-		sentences = append(sentences, fmt.Sprintf("In the end %d nodes were replaced, and as many before the heap was measured first.", r.churn))
+		sentences = append(sentences, fmt.Sprintf("In the end %d nodes were replaced, and %d before the heap was measured first.", r.churn, warmUp))
 	}
 	if r.steady < budgetPeriod {
 		sentences = append(sentences, "If the steady period is shorter than 5 min, there are fewer long polls and other periodic calls.")
