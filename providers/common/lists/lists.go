@@ -80,3 +80,15 @@ func Shared[T comparable](items, other []T) []T {
 
 	return items
 }
+
+// TrueFirst compares two values for a sort in which true comes first.
+func TrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	default:
+		return 1
+	}
+}

@@ -73,3 +73,12 @@ func TestShared(t *testing.T) {
 		t.Error("want the list itself: the other one is not equal")
 	}
 }
+
+func TestTrueFirst(t *testing.T) {
+	t.Parallel()
+	sorted := []bool{false, true, false, true}
+	slices.SortFunc(sorted, lists.TrueFirst)
+	if !slices.Equal(sorted, []bool{true, true, false, false}) {
+		t.Errorf("sorted %v", sorted)
+	}
+}

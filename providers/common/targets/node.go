@@ -6,6 +6,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
 
 // node is a candidate.
@@ -41,20 +43,8 @@ func (s *Subset) sorted(nodes []node) []node {
 		nodes[i].rank = xxhash.Sum64String(prefix + cmp.Or(n.Spec.ProviderID, n.Name))
 	}
 	slices.SortFunc(nodes, func(a, b node) int {
-		return cmp.Or(first(b.down, a.down), first(a.serves, b.serves), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(lists.TrueFirst(b.down, a.down), lists.TrueFirst(a.serves, b.serves), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Name, b.Name))
 	})
 
 	return nodes
-}
-
-// first compares two values so that true comes first.
-func first(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	default:
-		return 1
-	}
 }

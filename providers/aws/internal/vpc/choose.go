@@ -132,8 +132,8 @@ func (o DiscoverOptions) compare(a, b Subnet) int {
 	}
 
 	return cmp.Or(
-		preferred(hasTag(a, role), hasTag(b, role)),
-		preferred(o.Cluster.Member(a.Tags), o.Cluster.Member(b.Tags)),
+		lists.TrueFirst(hasTag(a, role), hasTag(b, role)),
+		lists.TrueFirst(o.Cluster.Member(a.Tags), o.Cluster.Member(b.Tags)),
 		cmp.Compare(a.ID, b.ID),
 	)
 }
@@ -142,18 +142,6 @@ func hasTag(s Subnet, key string) bool {
 	_, ok := s.Tags[key]
 
 	return ok
-}
-
-// preferred sorts true first.
-func preferred(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	default:
-		return 1
-	}
 }
 
 // inUsualZones removes zones that are known to be of another type, and sorts
