@@ -213,7 +213,7 @@ func (f *File) Empty() bool {
 }
 
 // assignment matches a key and its value in an INI file.
-var assignment = regexp.MustCompile(`^[^:{]*=`)
+var assignment = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*\s*=`)
 
 // detect returns the format of a text by its first line that is no comment.
 func detect(text []byte) Format {

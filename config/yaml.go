@@ -174,7 +174,7 @@ func (w *yamlWalker) key(section Name, key, value *yaml.Node) {
 	if err == nil {
 		e.literal, err = quote(text)
 	}
-	if strings.Trim(text, otherQuotes) != text {
+	if value.Style == 0 && strings.Trim(text, otherQuotes) != text { // the plain style, without quotes
 		e.doubt = doubtfulQuotes(text)
 	}
 	if err != nil {

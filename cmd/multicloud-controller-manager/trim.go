@@ -1,13 +1,12 @@
 package main
 
 import (
-	"unique"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	ccmconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/utils/lru"
 
 	"github.com/multicloud-ccm/multicloud-ccm/providers/common/lists"
 )
@@ -40,11 +39,19 @@ func trim(object any) (any, error) {
 	return object, nil
 }
 
+// keys are those of labels and annotations that were seen, the latest 1,024.
+var keys = lru.New(1024)
+
 // shareKeys returns a copy of m whose keys are stored once for all Nodes.
 func shareKeys(m map[string]string) map[string]string {
 	shared := make(map[string]string, len(m))
 	for key, value := range m {
-		shared[unique.Make(key).Value()] = value
+		known, ok := keys.Get(key)
+		if !ok {
+			known = key
+			keys.Add(key, known)
+		}
+		shared[known.(string)] = value
 	}
 
 	return shared

@@ -47,14 +47,7 @@ func (in input) targetLimit(o *observed) targets.Limit {
 	}
 	limit.Zones = sets.List(zones)
 	if limit.Reached = time.Since(in.state.reached) < reachedAge; limit.Reached {
-		registered, inZone := o.registered(), map[string]int{}
-		for _, id := range registered {
-			if instance := o.Facts.Targets[id]; instance != nil && limit.PerZone > 0 {
-				inZone[instance.AvailabilityZone]++
-				limit.PerZone = max(limit.PerZone, inZone[instance.AvailabilityZone]/ports)
-			}
-		}
-		limit.Total = max(limit.Total, len(registered)/ports)
+		limit.Registered = len(o.registered()) / ports
 	}
 
 	return limit

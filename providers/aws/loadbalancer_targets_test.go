@@ -50,7 +50,7 @@ func TestAllNodesOverTheQuota(t *testing.T) {
 			t.Errorf("%s writes: %s", what, diff)
 		}
 	}
-	synced("the retry", perPort, b.sync)
+	synced("an update before the retry", perPort, b.update)
 	if events := b.about(string(change.TargetQuotaExceeded)); len(events) != 1 {
 		t.Errorf("Events are %q", events)
 	}

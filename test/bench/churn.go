@@ -50,11 +50,12 @@ func (b *bench) measureChurn(ctx context.Context) error {
 
 // replace deletes n nodes with their machines, as a cluster autoscaler does, and has new ones initialized.
 func (b *bench) replace(ctx context.Context, process *ccm.CCM, n int) error {
-	for ; n > 0; n -= perHour {
+	for n > 0 {
 		deleted, added, err := b.Cloud.Replace(min(n, perHour, b.nodes))
 		if err != nil {
 			return err
 		}
+		n -= len(added)
 		if err := errors.Join(b.DeleteNodes(ctx, deleted), b.Register(ctx, added), b.AwaitInitialized(ctx, process, added)); err != nil {
 			return err
 		}

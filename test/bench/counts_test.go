@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // busy machine reads the inventory, it searches for some of them.
 var promised = map[string]scenario.Budget{
 	"aws":       {Initialize: 10, Steady: 3, Lifecycle: 1},
-	"openstack": {Initialize: 10, Steady: 4, Lifecycle: 3},
+	"openstack": {Initialize: 20, Steady: 10, Lifecycle: 3},
 	"vsphere":   {Initialize: 25, Steady: 2, Lifecycle: 0},
 }
 

@@ -1,6 +1,7 @@
 package targets
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -93,8 +94,10 @@ type Limit struct {
 	// Total and PerZone are numbers of Nodes, 0 without a limit. Where all Nodes are wanted, they apply only once
 	// they are reached: they can have been raised.
 	Total, PerZone int
-	// Reached means that the cloud has refused more.
-	Reached bool
+	// Reached means that the cloud has refused more. Registered is how many Nodes the load balancer has then, on
+	// average of its ports, which can be more.
+	Reached    bool
+	Registered int
 	// Zones are those that the load balancer has, nil if all Nodes can serve. In others none are chosen, unless
 	// all of them are.
 	Zones []string
@@ -104,18 +107,36 @@ type Limit struct {
 func (l Limit) quota() int {
 	inZones := l.PerZone * len(l.Zones)
 	if l.Total == 0 || inZones == 0 {
-		return l.Total + inZones
+		return max(l.Total+inZones, l.Registered)
 	}
 
-	return min(l.Total, inZones)
+	return max(min(l.Total, inZones), l.Registered)
 }
+
+// fit returns how many of the Nodes of a zone the limit permits, where there are others in other zones: what it has, and its
+// part of what is free.
+func (l Limit) fit(zone, all []node) int {
+	registered := l.Registered * serving(zone) / max(serving(all), 1)
+	fit := len(zone)
+	if l.PerZone > 0 {
+		fit = min(fit, max(l.PerZone, registered))
+	}
+	if l.Total > 0 {
+		fit = min(fit, max(registered+max(l.Total-l.Registered, 0)*len(zone)/len(all), 1))
+	}
+
+	return fit
+}
+
+func serving(nodes []node) int { return len(lists.Filter(nodes, node.isTarget)) }
 
 // Choose returns the chosen ones of candidates, which are Nodes that can be targets, and the others. Serves reports
 // whether one is a target now.
 //
 //	a Node of a zone                                 is chosen
 //	any, if the zone needs all                       yes
-//	any, if the limit is reached                     as many as fit, ready ones first, of these those that serve
+//	any, if the limit is reached                     as below, but no more than fit, ready ones first, of these
+//	                                                 those that serve
 //	serves                                           yes
 //	serves, and the zone has more than twice what    a quarter of those that are too many goes, those that
 //	it needs for an hour                             are not ready and the last ones first
@@ -141,6 +162,9 @@ func Choose[T any](s *Subset, candidates []T, name func(T) string, serves func(T
 	nodes := make([]node, len(candidates))
 	for i, c := range candidates {
 		n := byName[name(c)]
+		if n == nil {
+			n = &v1.Node{}
+		}
 		nodes[i] = node{Node: n, index: i, zone: n.Labels[v1.LabelTopologyZone], serves: serves(c)}
 	}
 	isChosen := make([]bool, len(candidates))
@@ -170,7 +194,13 @@ func (s *Subset) Excess() int {
 }
 
 // Count returns how many Nodes were chosen, of the IP family with most, and the zero value before.
-func (s *Subset) Count() Count { return s.count }
+func (s *Subset) Count() Count {
+	if s == nil {
+		return Count{}
+	}
+
+	return s.count
+}
 
 func (s *Subset) note(c Count) {
 	if c.Wanted >= s.count.Wanted {
@@ -216,7 +246,6 @@ func (s *Subset) choose(nodes []node, size int, limit Limit) (chosen []node) {
 	for _, n := range nodes {
 		zones[n.zone] = append(zones[n.zone], n)
 	}
-	count := len(nodes)
 	if slices.ContainsFunc(limit.Zones, func(zone string) bool { return zones[zone] != nil }) {
 		for name, zone := range zones {
 			if slices.Contains(limit.Zones, name) {
@@ -225,31 +254,29 @@ func (s *Subset) choose(nodes []node, size int, limit Limit) (chosen []node) {
 			if !s.settled && !limit.Reached {
 				chosen = append(chosen, lists.Filter(zone, node.isTarget)...)
 			}
-			count -= len(zone)
 			delete(zones, name)
 		}
 	}
+	inZones := slices.Concat(slices.Collect(maps.Values(zones))...)
 	for _, zone := range zones {
-		share := max((size*len(zone)+count-1)/count, fewest)
-		if limit.PerZone > 0 {
-			share = min(share, limit.PerZone)
+		share, fit := max((size*len(zone)+len(inZones)-1)/len(inZones), fewest), limit.fit(zone, inZones)
+		if !limit.Reached {
+			share = min(share, fit)
 		}
-		if limit.Total > 0 {
-			share = min(share, max(limit.Total*len(zone)/count, 1))
+		inZone := s.chooseIn(zone, share)
+		if len(inZone) > fit && limit.Reached {
+			inZone = s.sorted(inZone)[:fit]
 		}
-		chosen = append(chosen, s.chooseIn(zone, share, limit.Reached)...)
+		chosen = append(chosen, inZone...)
 	}
 
 	return chosen
 }
 
-// chooseIn returns the chosen Nodes of a zone, which needs a number of them, and can have no more if a limit is reached.
-func (s *Subset) chooseIn(zone []node, share int, reached bool) []node {
+// chooseIn returns the chosen Nodes of a zone, which needs a number of them.
+func (s *Subset) chooseIn(zone []node, share int) []node {
 	if share >= len(zone) {
 		return zone
-	}
-	if reached {
-		return s.sorted(zone)[:share]
 	}
 	serving := lists.Filter(zone, node.isTarget)
 	ready, missing := len(lists.Filter(serving, s.isReady)), share-len(serving)

@@ -300,6 +300,12 @@ func TestQuota(t *testing.T) {
 	if joined, left := c.round(t, limit, start, start); joined+left > 0 {
 		t.Errorf("%d joining and %d leaving after Nodes have joined", joined, left)
 	}
+	few := newCluster(100, 200)
+	few.service.Annotations = map[string]string{string(targets.AnnotationMaxTargets): "10"}
+	few.serving = sets.New(few.names()[:180]...)
+	if joined, left := few.round(t, targets.Limit{PerZone: 50, Reached: true, Registered: 150}, start, start); joined > 0 || left != 31 {
+		t.Errorf("%d joining and %d leaving of 180 in the first hour, want only those above the quota", joined, left)
+	}
 	down := 0
 	for i, n := range c.nodes {
 		if c.serving.Has(n.Name) && down < 5 {
