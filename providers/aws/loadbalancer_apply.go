@@ -64,14 +64,13 @@ func (l *loadBalancer) ensure(ctx context.Context, in input, warnings []service.
 	env := l.env()
 	failure := l.apply(ctx, in, env, steps)
 	in.state.full = env.ListenersInTheWay
-	overQuota := slices.ContainsFunc(env.Refusals(), func(r change.Refusal) bool { return r.Quota })
-	if overQuota {
+	if isOverQuota(env) {
 		in.state.reached = time.Now()
 	}
 	warnings = slices.Concat(warnings, d.Warnings, env.Warnings(), in.overQuota())
 	l.services.Report(in.service, warnings)
 	err = errors.Join(failure, d.Incomplete)
-	if err == nil && !withheld && !overQuota && env.Complete() {
+	if err == nil && !withheld && env.Complete() {
 		l.store(in, syncedBy(in, o, d, targetGroups, env))
 	}
 	if leavesGaps(failure) {

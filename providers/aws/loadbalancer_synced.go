@@ -70,10 +70,18 @@ func syncedBy(in input, o *observed, d *desired, targetGroups []network.TargetGr
 		refused:    refused{}.add(env.Refusals()),
 		shortages:  env.Shortages(),
 	}
+	if isOverQuota(env) { // until the retry, nothing makes room: what is serving has what was refused
+		state.limit = targets.Limit{Zones: state.limit.Zones}
+	}
 	state.warnings = lists.Filter(d.Warnings, func(warning service.Warning) bool { return warning.Reason != service.NodeSkipped })
 	state.warnings = append(state.warnings, lists.Map(state.shortages, func(s change.Shortage) service.Warning { return s.Warning })...)
 
 	return state
+}
+
+// isOverQuota reports whether AWS has refused targets over a quota.
+func isOverQuota(env *change.Env) bool {
+	return slices.ContainsFunc(env.Refusals(), func(r change.Refusal) bool { return r.Quota })
 }
 
 // store stores the state of a load balancer. It shares the lists of Nodes with the state of
