@@ -239,25 +239,25 @@ func TestCredentials(t *testing.T) {
 
 func TestAuthURL(t *testing.T) {
 	t.Parallel()
-	const invalid = "error: 7:1: [Global] auth-url: it is not a URL such as https://keystone.example.com:5000/v3"
+	const invalid = "error: 2:1: [Global] auth-url: it is not a URL such as https://keystone.example.com:5000/v3"
 	cases := map[string]struct {
 		reason, url string
 		want        []string
 	}{
 		"HTTPS":        {"with a version", "https://keystone.example.com:5000/v3", nil},
 		"HTTP":         {"without a version", "http://[fd00::1]/identity", nil},
-		"none":         {"is required", "\"\"", []string{"error: 7:1: [Global] auth-url: it is required"}},
+		"none":         {"is required", "\"\"", []string{"error: 2:1: [Global] auth-url: it is required"}},
 		"no scheme":    {"no URL", "keystone:5000/v3", []string{invalid}},
 		"no host":      {"no URL", "https:///v3", []string{invalid}},
 		"other scheme": {"no URL of Keystone", "ftp://keystone", []string{invalid}},
 		"bad host":     {"no URL", "https://[", []string{invalid}},
 		"bad user":     {"is not shown", "https://u:hunter2@[", []string{invalid}},
-		"user":         {"is not needed and not shown", "https://u:hunter2@keystone", []string{"warning: 7:1: [Global] auth-url: it has a user, which Keystone does not need: remove it"}},
+		"user":         {"is not needed and not shown", "https://u:hunter2@keystone", []string{"warning: 2:1: [Global] auth-url: it has a user, which Keystone does not need: remove it"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := parse(t, loginText+"auth-url = "+tc.url+"\n")
+			file := parse(t, strings.Replace(loginText, "https://keystone/v3", tc.url, 1))
 			_, problems := decode(file, in(nil))
 			checkProblems(t, tc.reason, tc.want, problems)
 			shown := fmt.Sprint(describe(problems), explainIn(file, in(nil)))

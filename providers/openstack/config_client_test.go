@@ -118,7 +118,7 @@ func TestParseCredentials(t *testing.T) {
 		"no cloud-config":  {"is an error", map[string]string{site: auth}, client.Credentials{}, "read cloud-config " + conf + ": file does not exist"},
 		"no clouds.yaml":   {"is an error", map[string]string{conf: use}, client.Credentials{}, conf + ":2:1: [Global] use-clouds: no clouds.yaml exists"},
 		"empty":            {"is an error", map[string]string{conf: ""}, client.Credentials{}, conf + ": no OpenStack cloud provider config file given"},
-		"not gcfg":         {"is an error", map[string]string{conf: "[Global"}, client.Credentials{}, "parse cloud-config " + conf},
+		"not gcfg":         {"is an error", map[string]string{conf: "[Global"}, client.Credentials{}, conf + ":1:8: a section must end with ]"},
 		"no credentials":   {"is an error", map[string]string{conf: "[Global]\nauth-url = https://keystone/v3\n"}, client.Credentials{}, conf + ":1:1: [Global]: there are no credentials"},
 		"another Keystone": {"must not get these credentials", map[string]string{conf: loginText + "auth-url = https://other/v3\n"}, client.Credentials{}, conf + ": [Global] auth-url has changed: restart the controller manager"},
 	}
