@@ -264,6 +264,7 @@ func TestCostOfManyNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count, n := profile.Of(300, 300, 5000), profile.Of(10, 10, 500)
 		const part = 7
+		// Without stale reads, the calls are always the same. The quota of ports is raised, as on request: each load balancer has one.
 		s := newSite(t, openstack.Options{StaleReads: new(openstack.StaleReads), Quotas: openstack.Quotas{FloatingIPs: 1, Ports: 2000}}, fmt.Sprintf("max-targets = %d\n", part))
 		var nodes []*v1.Node
 		for i := range count + 100 {
