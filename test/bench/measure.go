@@ -271,12 +271,11 @@ func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
 	if err != nil {
 		return err
 	}
-	before := b.Cloud.Calls()
 	if err := b.SetReady(ctx, b.Cloud.Machines()[:b.notReady], v1.ConditionUnknown); err != nil {
 		return err
 	}
 	for {
-		if err := b.measureLooks(ctx, process, before); err != nil {
+		if err := b.measureLooks(ctx, process); err != nil {
 			return err
 		}
 		if err := scenario.Wait(ctx, updatePeriod); err != nil {
@@ -286,13 +285,13 @@ func (b *bench) measureLifecycle(ctx context.Context, process *ccm.CCM) error {
 		if err != nil || now == updates {
 			return err
 		}
-		updates, before = now, b.Cloud.Calls()
+		updates = now
 	}
 }
 
-// measureLooks measures some looks at nodes that are not ready, with the calls since
-// an earlier time.
-func (b *bench) measureLooks(ctx context.Context, process *ccm.CCM, before scenario.Calls) error {
+// measureLooks measures some looks at nodes that are not ready. While they become so, a few are looked up alone.
+func (b *bench) measureLooks(ctx context.Context, process *ccm.CCM) error {
+	before := b.Cloud.Calls()
 	looked, err := b.Passes(ctx, process)
 	if err != nil {
 		return err
